@@ -1,0 +1,218 @@
+// blur-roberts under weir: a short pipeline. Every block of the image is blurred with a halo from its eight neighbours,
+// and the edges of a blurred block need the neighbours to the east and south and the corner between them.
+#include <bench/blur-roberts/picture.hpp>
+#include <bench/blur-roberts/tile.hpp>
+#include <bench/common/check.hpp>
+#include <bench/common/control.hpp>
+#include <bench/common/interleaved_array.hpp>
+#include <bench/common/page_check.hpp>
+#include <bench/common/registry.hpp>
+#include <bench/common/io/png.hpp>
+#include <bench/common/stencil/blocks.hpp>
+#include <bench/common/verify.hpp>
+
+namespace weir::bench {
+namespace {
+
+using stencil::block_grid;
+using stencil::block_layout;
+using stencil::extent;
+using stencil::side;
+
+// Lines of a block whose surroundings are given as halos. An empty halo means that the image ends there.
+struct block_lines {
+  std::span<const double> block, north, west, east, south;
+  double north_west = 0, north_east = 0, south_west = 0, south_east = 0;
+  std::size_t rows, columns;
+
+  pixel_line operator()(std::ptrdiff_t r) const {
+    const auto last = static_cast<std::ptrdiff_t>(rows) - 1;
+    if (r < 0 && !north.empty()) return line(north.data(), north_west, north_east);
+    if (r > last && !south.empty()) return line(south.data(), south_west, south_east);
+    const auto at = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(r, 0, last));
+    return line(block.data() + at * columns, west.empty() ? 0 : west[at], east.empty() ? 0 : east[at]);
+  }
+  pixel_line line(const double* first, double beside_west, double beside_east) const {
+    return {first, west.empty() ? first[0] : beside_west, east.empty() ? first[columns - 1] : beside_east};
+  }
+};
+
+double corner(std::span<const double> one_or_none) { return one_or_none.empty() ? 0 : one_or_none[0]; }
+
+class program final : public instance {
+ public:
+  explicit program(const configuration& c) : options_(c), grid_(extent::of(c.size), extent::of(c.block)) {}
+
+  void prepare(runtime& rt) override;
+  void run(runtime& rt) override {
+    const auto create = [&](int stage, std::size_t first, std::size_t last) {
+      for (std::size_t b = first; b < last; b++) options_.shared ? spawn_shared(rt, stage, b) : spawn_private(rt, stage, b);
+    };
+    if (options_.parallel_control)
+      run_parallel_control(rt, 2, chunks(rt), creation_order::old_neighbours, create);
+    else
+      run_sequential_control(rt, 2, grid_.count(), create);
+  }
+  void collect(runtime&) override;
+  verification verify(const std::any& expected) const override { return compare_bits(result_, std::any_cast<const std::vector<double>&>(expected)); }
+  void write_output() const override { write_png(options_.output, grid_.size.columns, grid_.size.rows, result_); }
+  std::uint64_t live_bytes() const override { return grid_.size.elements() * sizeof(double); }
+
+ private:
+  void spawn_private(runtime& rt, int stage, std::size_t b) { stage == 1 ? spawn_blur(rt, b) : spawn_roberts(rt, b); }
+  void spawn_blur(runtime& rt, std::size_t b);
+  void spawn_roberts(runtime& rt, std::size_t b);
+  void spawn_shared(runtime& rt, int stage, std::size_t b);
+
+  // The neighbour's side that touches block b, or its pixel at the corner between two sides; nothing where the image ends.
+  auto halo(const std::vector<data<double>>& x, std::size_t b, side s) const {
+    if (!grid_.has_neighbour(b, s)) return in(x[b].first(0));
+    const std::size_t n = grid_.neighbour(b, s);
+    const auto part = block_layout<2>{grid_.shape(n)}.of(opposite(s));
+    return in(x[n].slice(part.offset, part.count));
+  }
+  auto halo(const std::vector<data<double>>& x, std::size_t b, side vertical, side horizontal) const {
+    if (!grid_.has_neighbour(b, vertical) || !grid_.has_neighbour(b, horizontal)) return in(x[b].first(0));
+    const std::size_t n = grid_.neighbour(grid_.neighbour(b, vertical), horizontal);
+    const extent s = grid_.shape(n);
+    const std::size_t row = vertical == side::north ? s.rows - 1 : 0, column = horizontal == side::west ? s.columns - 1 : 0;
+    return in(x[n].slice(row * s.columns + column, 1));
+  }
+  std::size_t pixels(std::size_t b) const { return grid_.shape(b).elements(); }
+  chunking chunks(runtime& rt) const { return chunking::of(grid_.blocks.rows, grid_.blocks.columns, rt.workers()); }
+  image_part part(const interleaved_array<double>& whole, std::size_t b) const {
+    const extent o = grid_.origin(b);
+    return {whole.data(), grid_.size.rows, grid_.size.columns, o.rows, o.columns, grid_.shape(b).columns};
+  }
+  double* first_pixel(interleaved_array<double>& whole, std::size_t b) { return whole.data() + grid_.index(grid_.origin(b), 0, 0); }
+  void paint_all(runtime& rt);
+  void load_block(std::size_t b, std::span<double> block) const;
+
+  configuration options_;
+  block_grid grid_;
+  std::vector<data<double>> image_, blurred_, edges_;   // blocks; halo columns packed behind the pixels
+  interleaved_array<double> whole_image_;               // the user's; shared variant: also what the bodies read
+  interleaved_array<double> whole_blurred_, whole_edges_;
+  std::vector<data<char>> blurred_token_, edges_token_;  // shared variant
+  std::vector<double> result_;
+};
+
+void program::paint_all(runtime& rt) {
+  whole_image_ = interleaved_array<double>(grid_.size.elements());
+  const auto lines = chunking::of(grid_.size.rows, 1, rt.workers());
+  rt.run([&] {
+    for (std::size_t c = 0; c < lines.chunks; c++) rt.spawn([&, c] { paint(options_, lines.first_block(c), lines.first_block(c + 1), whole_image_.span()); });
+  });
+  rt.wait();
+}
+
+void program::prepare(runtime& rt) {
+  paint_all(rt);
+  if (options_.shared) {
+    whole_blurred_ = interleaved_array<double>(grid_.size.elements());
+    whole_edges_ = interleaved_array<double>(grid_.size.elements());
+  }
+  for (std::size_t b = 0; b < grid_.count(); b++) {
+    if (options_.shared) {
+      blurred_token_.push_back(rt.make_data<char>(0, "blurred token"));
+      edges_token_.push_back(rt.make_data<char>(0, "edges token"));
+    } else {
+      image_.push_back(rt.make_data<double>(block_layout<2>{grid_.shape(b)}.size(), "image"));
+      blurred_.push_back(rt.make_data<double>(pixels(b) + grid_.shape(b).rows, "blurred"));
+      edges_.push_back(rt.make_data<double>(pixels(b), "edges"));
+    }
+  }
+  if (options_.shared) return;
+  const task_options named{.name = "load"};
+  fill_by_chunks(rt, chunks(rt), [&](std::size_t first, std::size_t last) {
+    for (std::size_t b = first; b < last; b++) rt.spawn(named, out(image_[b]), [this, b](auto block) { load_block(b, block); });
+  });
+  whole_image_ = {};
+}
+
+void program::load_block(std::size_t b, std::span<double> block) const {
+  const extent s = grid_.shape(b);
+  double *west = block.data() + s.elements(), *east = west + s.rows;
+  for (std::size_t r = 0; r < s.rows; r++) {
+    double* line = block.data() + r * s.columns;
+    std::copy_n(whole_image_.data() + grid_.index(grid_.origin(b), 0, r), s.columns, line);
+    west[r] = line[0], east[r] = line[s.columns - 1];
+  }
+  written(options_.pages, block);
+}
+
+void program::spawn_blur(runtime& rt, std::size_t b) {
+  static constexpr task_options named{.name = "blur"};
+  const auto& x = image_;
+  rt.spawn(named, in(x[b].first(pixels(b))), halo(x, b, side::north), halo(x, b, side::west), halo(x, b, side::east), halo(x, b, side::south),
+           halo(x, b, side::north, side::west), halo(x, b, side::north, side::east), halo(x, b, side::south, side::west), halo(x, b, side::south, side::east), out(blurred_[b]),
+           [this, b](auto pixels, auto north, auto west, auto east, auto south, auto north_west, auto north_east, auto south_west, auto south_east, auto blurred) {
+             const extent s = grid_.shape(b);
+             const block_lines lines{pixels, north, west, east, south, corner(north_west), corner(north_east), corner(south_west), corner(south_east), s.rows, s.columns};
+             blur_tile(lines, s.rows, s.columns, blurred.data(), s.columns);
+             double* first_column = blurred.data() + s.elements();  // what the neighbour to the west will read
+             for (std::size_t r = 0; r < s.rows; r++) first_column[r] = blurred[r * s.columns];
+             written(options_.pages, blurred);
+           });
+}
+
+void program::spawn_roberts(runtime& rt, std::size_t b) {
+  static constexpr task_options named{.name = "roberts"};
+  const auto& x = blurred_;
+  rt.spawn(named, in(x[b].first(pixels(b))), halo(x, b, side::east), halo(x, b, side::south), halo(x, b, side::south, side::east), out(edges_[b]),
+           [this, b](auto pixels, auto east, auto south, auto south_east, auto edges) {
+             const extent s = grid_.shape(b);
+             const block_lines lines{.block = pixels, .east = east, .south = south, .south_east = corner(south_east), .rows = s.rows, .columns = s.columns};
+             roberts_tile(lines, s.rows, s.columns, edges.data(), s.columns);
+             written(options_.pages, edges);
+           });
+}
+
+void program::spawn_shared(runtime& rt, int stage, std::size_t b) {
+  static constexpr task_options blur{.name = "blur"}, roberts{.name = "roberts"};
+  const extent s = grid_.shape(b);
+  if (stage == 1) {
+    rt.spawn(blur, out(blurred_token_[b]), [this, b, s](auto) { blur_tile(part(whole_image_, b), s.rows, s.columns, first_pixel(whole_blurred_, b), grid_.size.columns); });
+    return;
+  }
+  const auto token = [&](std::size_t from, side to) { return grid_.has_neighbour(from, to) ? grid_.neighbour(from, to) : from; };
+  const auto& x = blurred_token_;
+  const std::size_t east = token(b, side::east), south = token(b, side::south), south_east = token(south, side::east);
+  rt.spawn(roberts, in(x[b]), in(x[east]), in(x[south]), in(x[south_east]), out(edges_token_[b]),
+           [this, b, s](auto...) { roberts_tile(part(whole_blurred_, b), s.rows, s.columns, first_pixel(whole_edges_, b), grid_.size.columns); });
+}
+
+void program::collect(runtime&) {
+  if (options_.shared) {
+    result_.assign(whole_edges_.data(), whole_edges_.data() + whole_edges_.size());
+    return;
+  }
+  result_.resize(grid_.size.elements());
+  for (std::size_t b = 0; b < grid_.count(); b++) {
+    const auto edges = edges_[b].read();
+    const extent s = grid_.shape(b);
+    for (std::size_t r = 0; r < s.rows; r++) std::copy_n(edges.data() + r * s.columns, s.columns, result_.data() + grid_.index(grid_.origin(b), 0, r));
+  }
+}
+
+// The picture, three stages, and for the sequential program the picture and two results.
+std::uint64_t memory_bytes(const configuration& c) { return saturating_product(c.size, 7 * sizeof(double)); }
+
+}  // namespace
+
+kernel blur_roberts() {
+  kernel k;
+  k.name = "blur-roberts";
+  k.description = "Gaussian blur, then Roberts cross edge detection, of a grey image; a PNG or made up";
+  k.size_meaning = k.block_meaning = "ROWSxCOLUMNS";
+  k.uses = {.parallel_control = true, .shared = true, .input = true, .output = true};
+  k.defaults.size = {2048, 2048};
+  k.defaults.block = {64, 256};
+  k.complete = load_picture;
+  k.memory_bytes = memory_bytes;
+  k.solve = solve_blur_roberts;
+  k.make = [](const configuration& c) -> std::unique_ptr<instance> { return std::make_unique<program>(c); };
+  return k;
+}
+
+}  // namespace weir::bench

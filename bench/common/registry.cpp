@@ -1,0 +1,35 @@
+// The table of kernels.
+#include <bench/common/registry.hpp>
+
+#include <algorithm>
+
+namespace weir::bench {
+
+const std::vector<kernel>& kernels() {
+  static const std::vector<kernel> all = {
+      jacobi_1d(), jacobi_2d(), jacobi_3d(), seidel_1d(), seidel_2d(), seidel_3d(), blur_roberts(),
+#if __has_include(<bench/kmeans/weir.cpp>)
+      kmeans(),
+#endif
+#if __has_include(<bench/bitonic/weir.cpp>)
+      bitonic(),
+#endif
+#if __has_include(<bench/cholesky/weir.cpp>)
+      cholesky(),
+#endif
+  };
+  return all;
+}
+
+const kernel& find_kernel(std::string_view name) {
+  const auto& all = kernels();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const kernel& k) { return k.name == name; });
+  if (found != all.end()) return *found;
+  std::string known;
+  for (const kernel& k : all) known += (known.empty() ? "" : ", ") + std::string(k.name);
+  throw input_error("unknown kernel \"" + std::string(name) + "\"; known: " + known);
+}
+
+void instance::write_output() const { throw input_error("this kernel has no output to write"); }
+
+}  // namespace weir::bench

@@ -1,0 +1,105 @@
+// Medians, units and columns.
+#include <bench/common/report.hpp>
+
+#include <bench/common/check.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace weir::bench {
+
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+template <class Value>
+double median_of(const run_group& g, const Value& value) {
+  std::vector<double> values;
+  for (const run_result& r : g.runs) values.push_back(static_cast<double>(value(r)));
+  return median(values);
+}
+
+std::string format_seconds(double s) {
+  if (s < 1e-3) return fmt::format("{:.1f} us", s * 1e6);
+  return s < 1 ? fmt::format("{:.2f} ms", s * 1e3) : fmt::format("{:.3f} s", s);
+}
+
+const char* yes_no(const run_group& g) {
+  if (!g.runs.front().verified) return "-";
+  return std::all_of(g.runs.begin(), g.runs.end(), [](const run_result& r) { return r.verified->passed; }) ? "yes" : "NO";
+}
+
+std::string row(const run_group& g, double serial_seconds) {
+  const double seconds = median_of(g, [](const run_result& r) { return r.seconds; });
+  const auto [fastest, slowest] = std::minmax_element(g.runs.begin(), g.runs.end(), [](const run_result& a, const run_result& b) { return a.seconds < b.seconds; });
+  const auto count = [&](auto value) { return fmt::format("{:.0f}", median_of(g, value)); };
+  std::string pushes = count([](const run_result& r) { return r.counts.pushes; });
+  const std::string refused = count([](const run_result& r) { return r.counts.pushes_refused; });
+  if (refused != "0") pushes = fmt::format("{} ({} refused)", pushes, refused);
+  const double locality = median_of(g, [](const run_result& r) { return r.counts.locality(); });
+  const double peak = median_of(g, [](const run_result& r) { return r.counts.peak_buffer_bytes; });
+  return fmt::format("  {:<16} {:>10} {:>10} {:>10} {:>9} {:>8} {:>8} {:>9.1f}% {:>11} {:>8} {:>9} {:>8}\n", g.policy, format_seconds(seconds), format_seconds(fastest->seconds), format_seconds(slowest->seconds),
+                     count([](const run_result& r) { return r.counts.tasks; }), count([](const run_result& r) { return r.nanoseconds_per_task(); }),
+                     serial_seconds > 0 ? fmt::format("{:.2f}x", serial_seconds / seconds) : "-", 100 * locality, format_bytes(static_cast<std::uint64_t>(peak)),
+                     count([](const run_result& r) { return r.counts.steals(); }), pushes, yes_no(g));
+}
+
+std::string title(const run_request& request, const run_result& r, std::size_t repeats) {
+  const kernel& k = *request.what;
+  const configuration& c = request.problem;
+  std::string text = fmt::format("{}  size {}  block {}", k.name, format_size(c.size), format_size(c.block));
+  if (k.uses.iterations) text += fmt::format("  iterations {}", c.iterations);
+  if (k.uses.clusters) text += fmt::format("  clusters {}", c.clusters);
+  if (c.parallel_control) text += "  parallel control";
+  if (c.shared) text += "  shared";
+  return text + fmt::format("  workers {}  nodes {}  live set {}{}\n", r.workers, r.nodes, format_bytes(r.live_bytes), repeats > 1 ? fmt::format("  medians of {}", repeats) : "");
+}
+
+}  // namespace
+
+std::string to_json(const run_request& request, const run_result& r, int repeat, const page_checker* pages) {
+  const configuration& c = request.problem;
+  nlohmann::ordered_json j;
+  j["kernel"] = request.what->name;
+  j["policy"] = r.policy;
+  j["workers"] = r.workers;
+  j["nodes"] = r.nodes;
+  if (!request.how.machine.empty()) j["machine"] = request.how.machine;
+  j["size"] = c.size;
+  j["block"] = c.block;
+  j["iterations"] = request.what->uses.iterations ? nlohmann::ordered_json(c.iterations) : nlohmann::ordered_json();
+  if (request.what->uses.clusters) j["clusters"] = c.clusters;
+  j["control"] = c.parallel_control ? "parallel" : "sequential";
+  j["shared"] = c.shared;
+  j["repeat"] = repeat;
+  j["tasks"] = r.counts.tasks;
+  j["seconds"] = r.seconds;
+  j["ns_per_task"] = r.nanoseconds_per_task();
+  j["locality"] = r.counts.locality();
+  j["bytes"] = {{"read_local", r.counts.read_local()}, {"read_remote", r.counts.read_remote()}, {"write_local", r.counts.write_local()}, {"write_remote", r.counts.write_remote()}};
+  j["live_bytes"] = r.live_bytes;
+  j["peak_buffer_bytes"] = r.counts.peak_buffer_bytes;
+  j["steals"] = r.counts.steals();
+  j["pushes"] = r.counts.pushes;
+  j["pushes_refused"] = r.counts.pushes_refused;
+  j["verified"] = r.verified ? nlohmann::ordered_json(r.verified->passed) : nlohmann::ordered_json();
+  if (r.verified) j["largest_difference"] = r.verified->largest_difference, j["tolerance"] = r.verified->tolerance;
+  if (pages) j["pages_checked"] = pages->checked(), j["pages_misplaced"] = pages->misplaced(), j["pages_unknown"] = pages->unknown();
+  return j.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string to_table(const run_request& request, const std::vector<run_group>& groups, double serial_seconds) {
+  std::string text = title(request, groups.front().runs.front(), groups.front().runs.size());
+  if (serial_seconds > 0) text += fmt::format("  sequential program {}\n", format_seconds(serial_seconds));
+  text += fmt::format("  {:<16} {:>10} {:>10} {:>10} {:>9} {:>8} {:>8} {:>10} {:>11} {:>8} {:>9} {:>8}\n", "policy", "time", "fastest", "slowest", "tasks", "ns/task", "speedup", "locality", "peak bytes", "steals", "pushes", "verified");
+  for (const run_group& g : groups) text += row(g, serial_seconds);
+  return text;
+}
+
+}  // namespace weir::bench

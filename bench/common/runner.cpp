@@ -1,0 +1,42 @@
+// One run: the runtime, the instance, the clock.
+#include <bench/common/runner.hpp>
+
+#include <bench/common/region.hpp>
+
+#include <chrono>
+
+namespace weir::bench {
+
+namespace {
+
+double seconds_of_run(instance& i, runtime& rt) {
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const measured_region region;
+    i.run(rt);
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+run_result run_once(const run_request& r) {
+  runtime rt(r.how);
+  const std::unique_ptr<instance> i = r.what->make(r.problem);
+  i->prepare(rt);
+  rt.reset_statistics();
+
+  run_result result;
+  result.seconds = seconds_of_run(*i, rt);
+  result.counts = rt.stats();
+  result.policy = r.how.policy.empty() ? rt.policy() : r.how.policy;
+  result.workers = rt.workers();
+  result.nodes = rt.nodes();
+  result.live_bytes = i->live_bytes();
+  if (r.expected || r.write_output) i->collect(rt);
+  if (r.expected) result.verified = i->verify(*r.expected);
+  if (r.write_output) i->write_output();
+  return result;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,146 @@
+// What the six stencil kernels share: blocks, data, initial values, control, result and verification. The tasks
+// themselves are in bench/KERNEL/weir.cpp.
+#pragma once
+
+#include <bench/common/control.hpp>
+#include <bench/common/interleaved_array.hpp>
+#include <bench/common/kernel.hpp>
+#include <bench/common/page_check.hpp>
+#include <bench/common/stencil/padded_array.hpp>
+
+#include <vector>
+
+namespace weir::bench::stencil {
+
+// Private variant: one datum a block, a version per iteration. Jacobi alternates between two data per block, because a
+// task reads its neighbours' previous iteration while others of the current one may already be announced.
+//
+// Shared variant: two global arrays (Gauss-Seidel: one) interleaved over the nodes; empty data in the same pattern
+// carry the dependences.
+template <int Dimensions, method Method>
+class program : public instance {
+ public:
+  explicit program(const configuration& c)
+      : options_(c), grid_(extent::of(c.size), extent::of(c.block)), boundary_(longest_side(), boundary_value) {}
+
+  void prepare(runtime& rt) override {
+    if (options_.shared) {
+      const std::size_t n = padded_array<Dimensions>::memory_elements(grid_.size);
+      for (int g = 0; g < generations; g++) arrays_[g] = interleaved_array<double>(n);
+    }
+    for (int g = 0; g < generations; g++)
+      for (std::size_t b = 0; b < grid_.count(); b++) {
+        if (options_.shared)
+          tokens_[g].push_back(rt.make_data<char>(0, "block token"));
+        else
+          blocks_[g].push_back(rt.make_data<double>(layout(b).size(), "block"));
+      }
+    fill_by_chunks(rt, chunks(rt), [&](std::size_t first, std::size_t last) {
+      for (std::size_t b = first; b < last; b++) spawn_fill(rt, b);
+    });
+  }
+
+  void run(runtime& rt) override {
+    const auto create = [&](int t, std::size_t first, std::size_t last) {
+      for (std::size_t b = first; b < last; b++) options_.shared ? spawn_shared(rt, t, b) : spawn_private(rt, t, b);
+    };
+    constexpr auto order = Method == method::jacobi ? creation_order::old_neighbours : creation_order::sweep;
+    if (options_.parallel_control)
+      run_parallel_control(rt, options_.iterations, chunks(rt), order, create);
+    else
+      run_sequential_control(rt, options_.iterations, grid_.count(), create);
+  }
+
+  void collect(runtime&) override {
+    result_.resize(grid_.size.elements());
+    for (std::size_t b = 0; b < grid_.count(); b++) {
+      if (options_.shared) {
+        const auto array = shared_array(options_.iterations);
+        copy_out(b, array.at(grid_.origin(b)), array.plane_stride(), array.row_stride());
+      } else {
+        const extent shape = grid_.shape(b);
+        const auto values = blocks(options_.iterations)[b].read();
+        copy_out(b, values.data(), shape.rows * shape.columns, shape.columns);
+      }
+    }
+  }
+
+  verification verify(const std::any& expected) const override;
+  std::uint64_t live_bytes() const override { return grid_.size.elements() * sizeof(double); }
+
+ protected:
+  // Spawn the task that computes block b in iteration t (1, 2, ...).
+  virtual void spawn_private(runtime&, int t, std::size_t b) = 0;
+  virtual void spawn_shared(runtime&, int t, std::size_t b) = 0;
+
+  // What iteration t writes; 0 holds the initial values.
+  const std::vector<data<double>>& blocks(int t) const { return blocks_[t & (generations - 1)]; }
+  const std::vector<data<char>>& tokens(int t) const { return tokens_[t & (generations - 1)]; }
+
+  // The block itself; the side of the neighbour in this direction, or nothing at the end of the array. (Nothing is an
+  // empty part of the block, so that a task has the same accesses wherever its block lies.)
+  auto centre(const std::vector<data<double>>& x, std::size_t b) const { return x[b].first(layout(b).elements()); }
+  auto halo_of(const std::vector<data<double>>& x, std::size_t b, side s) const {
+    if (!grid_.has_neighbour(b, s)) return x[b].first(0);
+    const std::size_t n = grid_.neighbour(b, s);
+    const auto part = layout(n).of(opposite(s));
+    return x[n].slice(part.offset, part.count);
+  }
+  const data<char>& token_of(const std::vector<data<char>>& x, std::size_t b, side s) const { return x[grid_.has_neighbour(b, s) ? grid_.neighbour(b, s) : b]; }
+
+  // Tiles for bodies. Halos are given in the order of `side`; an empty one means the boundary.
+  tile private_tile(std::size_t b, std::span<const double> old, std::span<double> next, const std::array<std::span<const double>, 2 * Dimensions>& halos) const;
+  tile shared_tile(int t, std::size_t b) const { return tile_of(shared_array(t - 1), shared_array(t), grid_.origin(b), grid_.shape(b)); }
+  page_checker* pages() const { return options_.pages; }
+
+ private:
+  static constexpr int generations = Method == method::jacobi ? 2 : 1;
+
+  block_layout<Dimensions> layout(std::size_t b) const { return {grid_.shape(b)}; }
+  chunking chunks(runtime& rt) const {
+    const std::size_t outer = grid_.outer(Dimensions);
+    return chunking::of(outer, grid_.count() / outer, rt.workers());
+  }
+  std::size_t longest_side() const {
+    const extent& b = grid_.block;
+    return Dimensions == 1 ? 1 : std::max({b.planes * b.rows, b.planes * b.columns, Dimensions == 3 ? b.rows * b.columns : 0});
+  }
+  padded_array<Dimensions> shared_array(int t) const { return {const_cast<double*>(arrays_[t & (generations - 1)].data()), grid_.size}; }
+
+  void spawn_fill(runtime& rt, std::size_t b) {
+    const task_options named{.name = "fill"};
+    if (options_.shared)
+      rt.spawn(named, out(tokens_[0][b]), [this, b](auto) { for (int g = 0; g < generations; g++) shared_array(g).fill(options_.seed, grid_.origin(b), grid_.shape(b)); });
+    else
+      rt.spawn(named, out(blocks_[0][b]), [this, b](std::span<double> block) { fill_private(b, block); });
+  }
+  void fill_private(std::size_t b, std::span<double> block) const;
+  void copy_out(std::size_t b, const double* from, std::size_t plane_stride, std::size_t row_stride);
+
+  configuration options_;
+  block_grid grid_;
+  std::vector<double> boundary_;  // as many values as the largest side has
+  std::vector<data<double>> blocks_[2];
+  std::vector<data<char>> tokens_[2];
+  interleaved_array<double> arrays_[2];
+  std::vector<double> result_;
+};
+
+// The fields of a kernel that follow from the kind of stencil.
+template <int Dimensions, method Method>
+kernel describe();
+
+extern template class program<1, method::jacobi>;
+extern template kernel describe<1, method::jacobi>();
+extern template class program<2, method::jacobi>;
+extern template kernel describe<2, method::jacobi>();
+extern template class program<3, method::jacobi>;
+extern template kernel describe<3, method::jacobi>();
+extern template class program<1, method::seidel>;
+extern template kernel describe<1, method::seidel>();
+extern template class program<2, method::seidel>;
+extern template kernel describe<2, method::seidel>();
+extern template class program<3, method::seidel>;
+extern template kernel describe<3, method::seidel>();
+
+}  // namespace weir::bench::stencil

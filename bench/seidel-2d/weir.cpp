@@ -1,0 +1,55 @@
+// seidel-2d under weir.
+//
+// Tasks are created in the order of the sweep, so in() finds what this iteration has already written to the
+// north and west, and what the previous one wrote to the east and south. out(x[b]) makes a new version:
+// nobody who still reads the old one is disturbed.
+#include <bench/seidel-2d/tile.hpp>
+#include <bench/common/registry.hpp>
+#include <bench/common/stencil/program.hpp>
+
+namespace weir::bench {
+namespace {
+
+using stencil::side;
+using base = stencil::program<2, stencil::method::seidel>;
+
+class program final : public base {
+ public:
+  using base::base;
+
+ private:
+  void spawn_private(runtime& rt, int t, std::size_t b) override {
+    const auto& x = blocks(t);
+    const auto halo = [&](side s) { return in(halo_of(x, b, s)); };
+    rt.spawn(named, halo(side::north), halo(side::west), halo(side::east), halo(side::south), in(centre(x, b)), out(x[b]),
+             [this, b](auto north, auto west, auto east, auto south, auto centre, auto next) {
+               seidel_2d_tile(private_tile(b, centre, next, {north, west, east, south}));
+               written(pages(), next);
+             });
+  }
+
+  void spawn_shared(runtime& rt, int t, std::size_t b) override {
+    const auto& x = tokens(t);
+    const auto token = [&](side s) { return in(token_of(x, b, s)); };
+    rt.spawn(named, token(side::north), token(side::west), token(side::east), token(side::south), in(x[b]), out(x[b]),
+             [this, t, b](auto...) { seidel_2d_tile(shared_tile(t, b)); });
+  }
+
+  static constexpr task_options named{.name = "seidel-2d"};
+};
+
+}  // namespace
+
+kernel seidel_2d() {
+  kernel k = stencil::describe<2, stencil::method::seidel>();
+  k.name = "seidel-2d";
+  k.description = "Gauss-Seidel stencil, 5 points, 2 dimensions, double precision";
+  k.defaults.size = {2048, 2048};
+  k.defaults.block = {64, 256};
+  k.defaults.iterations = 20;
+  k.solve = solve_seidel_2d;
+  k.make = [](const configuration& c) -> std::unique_ptr<instance> { return std::make_unique<program>(c); };
+  return k;
+}
+
+}  // namespace weir::bench

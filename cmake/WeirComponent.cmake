@@ -1,0 +1,35 @@
+# weir_component(NAME SOURCES ... TESTS ... LINK ...)
+#
+# One folder of src/ is one component: an object library weir_NAME that becomes part of libweir, and, where
+# tests are built, one test program weir_NAME_test from the *_test.cpp files that stand beside the code.
+function(weir_component name)
+  cmake_parse_arguments(arg "" "" "SOURCES;TESTS;LINK" ${ARGN})
+  add_library(weir_${name} OBJECT ${arg_SOURCES})
+  weir_compile_options(weir_${name})
+  target_include_directories(weir_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(weir_${name} PUBLIC Threads::Threads ${arg_LINK})
+  set_property(GLOBAL APPEND PROPERTY WEIR_COMPONENTS weir_${name})
+  if(WEIR_BUILD_TESTS AND arg_TESTS)
+    weir_test(${name}_test SOURCES ${arg_TESTS})
+  endif()
+endfunction()
+
+# weir_test(NAME SOURCES ... LINK ... ARGS ...): a GoogleTest program linked with the whole library and allowed
+# to include src/ headers; runs under ctest as NAME.
+function(weir_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  add_executable(weir_${name} ${arg_SOURCES})
+  weir_compile_options(weir_${name})
+  target_include_directories(weir_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  target_link_libraries(weir_${name} PRIVATE weir GTest::gtest_main ${arg_LINK})
+  add_test(NAME ${name} COMMAND weir_${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${arg_LABELS}")
+endfunction()
+
+function(weir_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers -Werror=return-type)
+  if(WEIR_SANITIZE)
+    target_compile_options(${target} PUBLIC -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${WEIR_SANITIZE})
+  endif()
+endfunction()

@@ -1,0 +1,41 @@
+# cmake --install: the headers, libweir, the weir command, the machine files, and what find_package(weir) and
+# pkg-config need to find them.
+include(CMakePackageConfigHelpers)
+
+# What libweir itself calls, by pkg-config name. A static library passes it on to whoever links it.
+set(WEIR_NEEDS hwloc)
+
+install(TARGETS weir EXPORT weirTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines/ DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/machines
+  FILES_MATCHING PATTERN "*.toml")
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(WEIR_BUILD_TOOLS)
+  file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(weir_command PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
+  install(TARGETS weir_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(weir_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
+install(EXPORT weirTargets NAMESPACE weir:: DESTINATION ${weir_cmake_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/weirConfig.cmake.in ${PROJECT_BINARY_DIR}/install/weirConfig.cmake
+  INSTALL_DESTINATION ${weir_cmake_dir} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a new minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/weirConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/install/weirConfig.cmake ${PROJECT_BINARY_DIR}/install/weirConfigVersion.cmake
+  DESTINATION ${weir_cmake_dir})
+
+# weir.pc finds its prefix from where it lies, so that an installed tree can be moved.
+file(RELATIVE_PATH weir_pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" weir_pc_to_prefix "${weir_pc_to_prefix}")
+get_target_property(weir_type weir TYPE)
+if(weir_type STREQUAL "STATIC_LIBRARY")
+  set(weir_pc_requires "Requires: ${WEIR_NEEDS}")
+else()
+  set(weir_pc_requires "Requires.private: ${WEIR_NEEDS}")
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/weir.pc.in ${PROJECT_BINARY_DIR}/install/weir.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/install/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,274 @@
+// How spawn() turns accesses and a callable into a frame, and how the frame calls it back. Internal.
+#pragma once
+
+#include <weir/access.hpp>
+#include <weir/detail/frame.hpp>
+#include <weir/task.hpp>
+
+#include <new>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace weir {
+
+// The windows or blocks of a group of accesses, in the order of the group. Valid while the task's body runs.
+template <class T>
+class views {
+ public:
+  views(detail::frame* f, unsigned first, unsigned count) : frame_(f), first_(first), count_(count) {}
+  std::size_t size() const noexcept { return count_; }
+  std::span<T> operator[](std::size_t i) const noexcept;
+
+ private:
+  detail::frame* frame_;
+  unsigned first_, count_;
+};
+
+namespace detail {
+
+frame* create_frame(runtime_state&, scope_state*, const task_ops*, const task_options&, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment);
+void discard_frame(runtime_state&, frame*) noexcept;  // the closure could not be built
+void submit_frame(runtime_state&, frame*);            // matches the accesses; the frame belongs to the runtime now
+[[noreturn]] void throw_null_access(const char* what);
+void* window_data(access&) noexcept;
+
+// Where building or reading a frame has got to.
+struct cursor {
+  frame* task;
+  unsigned version = 0, access = 0;
+
+  detail::version& next_version() { return *task->version_at(version++); }
+  detail::access& next_access() { return *task->access_at(access++); }
+};
+
+inline access& put_access(cursor& c, waiter_kind kind) {
+  access& a = *new (&c.next_access()) access();
+  a.target = reinterpret_cast<std::uintptr_t>(c.task) | static_cast<std::uintptr_t>(kind);
+  return a;
+}
+
+inline version& put_version(cursor& c, version_kind kind, resource* owner, std::uint64_t bytes) {
+  const unsigned index = c.version;
+  version& v = *new (&c.next_version()) version();
+  v.kind = kind;
+  v.owner = owner;
+  v.bytes = bytes;
+  v.frame_offset = static_cast<std::uint32_t>(sizeof(frame) + index * sizeof(version));
+  return v;
+}
+
+template <class T>
+void put_datum(cursor& c, const slice<T>& part, access_mode mode) {
+  if (part.datum == nullptr) throw_null_access("a weir::data handle");
+  if (mode != access_mode::out) {
+    access& a = put_access(c, mode == access_mode::in ? waiter_kind::read : waiter_kind::update);
+    a.wanted = part.datum;
+    a.offset = part.offset * sizeof(T);
+    a.bytes = part.count * sizeof(T);
+    a.version_index = c.version;
+  }
+  if (mode != access_mode::in) put_version(c, mode == access_mode::out ? version_kind::replace : version_kind::update, part.datum, part.datum->bytes);
+}
+
+template <class T>
+void put_stream(cursor& c, stream_state* s, std::size_t count, stream_mode mode) {
+  if (s == nullptr) throw_null_access("a weir::stream handle");
+  auto* r = reinterpret_cast<resource*>(s);
+  if (mode == stream_mode::push) {
+    put_version(c, version_kind::push, r, count * sizeof(T));
+    return;
+  }
+  access& a = put_access(c, mode == stream_mode::tick ? waiter_kind::skip : waiter_kind::window);
+  a.stream = r;
+  a.bytes = count * sizeof(T);
+  a.offset = mode == stream_mode::peek ? 0 : count * sizeof(T);  // how far the read position moves on
+}
+
+template <class T>
+std::span<T> take_version(cursor& c) {
+  version& v = c.next_version();
+  return {static_cast<T*>(v.buffer), v.bytes / sizeof(T)};
+}
+
+template <class T>
+std::span<const T> take_access(access& a) {
+  const void* p = a.kind() == waiter_kind::window ? window_data(a) : static_cast<const char*>(a.source->buffer) + a.offset;
+  return {static_cast<const T*>(p), a.bytes / sizeof(T)};
+}
+
+// One specialisation per kind of access: how many records it needs, how it fills them, what the body gets.
+template <class A> struct access_traits;
+
+template <class T, access_mode Mode>
+struct access_traits<datum_access<T, Mode>> {
+  static constexpr bool has_argument = true;
+  static std::size_t versions(const datum_access<T, Mode>&) { return Mode == access_mode::in ? 0 : 1; }
+  static std::size_t accesses(const datum_access<T, Mode>&) { return Mode == access_mode::out ? 0 : 1; }
+  static std::size_t arguments(const datum_access<T, Mode>&) { return 1; }
+  static void put(cursor& c, const datum_access<T, Mode>& a) { put_datum(c, a.part, Mode); }
+  static auto take(cursor& c, std::uint32_t) {
+    if constexpr (Mode == access_mode::in) return take_access<T>(c.next_access());
+    if constexpr (Mode == access_mode::out) return take_version<T>(c);
+    if constexpr (Mode == access_mode::inout) {
+      access& a = c.next_access();
+      std::span<T> whole = take_version<T>(c);
+      return whole.subspan(a.offset / sizeof(T), a.bytes / sizeof(T));
+    }
+  }
+};
+
+template <class T, access_mode Mode>
+struct access_traits<group_access<T, Mode>> {
+  static constexpr bool has_argument = true;
+  using element = std::conditional_t<Mode == access_mode::in, const T, T>;
+  static std::size_t versions(const group_access<T, Mode>& g) { return Mode == access_mode::in ? 0 : g.members.size(); }
+  static std::size_t accesses(const group_access<T, Mode>& g) { return Mode == access_mode::out ? 0 : g.members.size(); }
+  static std::size_t arguments(const group_access<T, Mode>& g) { return g.members.size(); }
+  static void put(cursor& c, const group_access<T, Mode>& g) {
+    for (const data<T>& d : g.members) put_datum(c, whole_of(d), Mode);
+  }
+  static views<element> take(cursor& c, std::uint32_t n) {
+    views<element> v(c.task, Mode == access_mode::in ? c.access : c.version, n);
+    if constexpr (Mode != access_mode::in) c.version += n;
+    if constexpr (Mode != access_mode::out) c.access += n;
+    return v;
+  }
+};
+
+template <class T, access_mode Mode>
+struct access_traits<address_access<T, Mode>> {
+  static constexpr bool has_argument = true;
+  static std::size_t versions(const address_access<T, Mode>&) { return 0; }
+  static std::size_t accesses(const address_access<T, Mode>&) { return 1; }
+  static std::size_t arguments(const address_access<T, Mode>&) { return 1; }
+  static void put(cursor& c, const address_access<T, Mode>& a) {
+    access& r = put_access(c, waiter_kind::address);
+    r.offset = reinterpret_cast<std::uintptr_t>(a.first);
+    r.bytes = a.count * sizeof(T);
+    r.version_index = static_cast<std::uint64_t>(Mode);
+    c.task->claims_addresses = true;
+  }
+  static std::span<T> take(cursor& c, std::uint32_t) {
+    access& r = c.next_access();
+    return {reinterpret_cast<T*>(static_cast<std::uintptr_t>(r.offset)), r.bytes / sizeof(T)};
+  }
+};
+
+template <class T, stream_mode Mode>
+struct access_traits<stream_access<T, Mode>> {
+  static constexpr bool has_argument = Mode != stream_mode::tick;
+  static std::size_t versions(const stream_access<T, Mode>&) { return Mode == stream_mode::push ? 1 : 0; }
+  static std::size_t accesses(const stream_access<T, Mode>&) { return Mode == stream_mode::push ? 0 : 1; }
+  static std::size_t arguments(const stream_access<T, Mode>&) { return 1; }
+  static void put(cursor& c, const stream_access<T, Mode>& a) { put_stream<T>(c, a.stream, a.count, Mode); }
+  static auto take(cursor& c, std::uint32_t) {
+    if constexpr (Mode == stream_mode::push) return take_version<T>(c);
+    if constexpr (Mode == stream_mode::pop || Mode == stream_mode::peek) return take_access<T>(c.next_access());
+    if constexpr (Mode == stream_mode::tick) c.next_access();
+  }
+};
+
+template <class T, stream_mode Mode>
+struct access_traits<stream_group_access<T, Mode>> {
+  static constexpr bool has_argument = true;
+  using element = std::conditional_t<Mode == stream_mode::push, T, const T>;
+  static std::size_t versions(const stream_group_access<T, Mode>& g) { return Mode == stream_mode::push ? g.members.size() : 0; }
+  static std::size_t accesses(const stream_group_access<T, Mode>& g) { return Mode == stream_mode::push ? 0 : g.members.size(); }
+  static std::size_t arguments(const stream_group_access<T, Mode>& g) { return g.members.size(); }
+  static void put(cursor& c, const stream_group_access<T, Mode>& g) {
+    for (const stream<T>& s : g.members) put_stream<T>(c, state_of(s), g.count, Mode);
+  }
+  static views<element> take(cursor& c, std::uint32_t n) {
+    views<element> v(c.task, Mode == stream_mode::push ? c.version : c.access, n);
+    (Mode == stream_mode::push ? c.version : c.access) += n;
+    return v;
+  }
+};
+
+// The closure as it lies in the frame: the callable, and the sizes of its groups where it has any.
+template <class F, class... Accesses>
+struct closure {
+  static constexpr std::size_t n = sizeof...(Accesses);
+  F body;
+  std::uint32_t sizes[n == 0 ? 1 : n];
+
+  static closure* of(frame* f) {
+    return std::launder(reinterpret_cast<closure*>(reinterpret_cast<char*>(f) + closure_offset(f->versions, f->accesses, alignof(closure))));
+  }
+
+  template <std::size_t I>
+  static auto argument(cursor& c, const closure& k) {
+    using traits = access_traits<std::tuple_element_t<I, std::tuple<Accesses...>>>;
+    if constexpr (traits::has_argument) {
+      return std::make_tuple(traits::take(c, k.sizes[I]));
+    } else {
+      traits::take(c, k.sizes[I]);
+      return std::make_tuple();
+    }
+  }
+
+  static void run(frame* f) {
+    closure* k = of(f);
+    cursor c{f};
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      // Braces: the arguments are read from the frame in the order of the accesses.
+      std::tuple<decltype(argument<I>(c, *k))...> arguments{argument<I>(c, *k)...};
+      std::apply([&](auto&&... parts) { std::apply(k->body, std::tuple_cat(std::move(parts)...)); }, std::move(arguments));
+    }(std::index_sequence_for<Accesses...>{});
+  }
+  static void destroy(frame* f) noexcept { of(f)->~closure(); }
+
+  static constexpr task_ops ops{&run, &destroy};
+};
+
+template <class Tuple, std::size_t... I>
+void spawn_tuple(runtime_state& rt, scope_state* scope, const task_options& options, Tuple&& args, std::index_sequence<I...>) {
+  using tuple = std::remove_cvref_t<Tuple>;
+  constexpr std::size_t n = sizeof...(I);
+  using body = std::decay_t<std::tuple_element_t<n, tuple>>;
+  using closure_type = closure<body, std::remove_cvref_t<std::tuple_element_t<I, tuple>>...>;
+  static_assert(alignof(closure_type) <= 64, "weir: a task's closure may be aligned to at most 64 bytes");
+
+  std::size_t versions = (std::size_t{0} + ... + access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::versions(std::get<I>(args)));
+  std::size_t accesses = (std::size_t{0} + ... + access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::accesses(std::get<I>(args)));
+  frame* f = create_frame(rt, scope, &closure_type::ops, options, versions, accesses, sizeof(closure_type), alignof(closure_type));
+  closure_type* k = closure_type::of(f);
+  try {
+    new (k) closure_type{std::forward<std::tuple_element_t<n, tuple>>(std::get<n>(args)),
+                         {static_cast<std::uint32_t>(access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::arguments(std::get<I>(args)))...}};
+  } catch (...) {
+    discard_frame(rt, f);
+    throw;
+  }
+  try {
+    [[maybe_unused]] cursor c{f};
+    (access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::put(c, std::get<I>(args)), ...);
+    submit_frame(rt, f);
+  } catch (...) {
+    closure_type::destroy(f);
+    discard_frame(rt, f);
+    throw;
+  }
+}
+
+template <class... Args>
+void spawn(runtime_state& rt, scope_state* scope, const task_options& options, Args&&... args) {
+  static_assert(sizeof...(Args) >= 1, "weir: spawn() takes accesses and then a callable");
+  spawn_tuple(rt, scope, options, std::forward_as_tuple(std::forward<Args>(args)...), std::make_index_sequence<sizeof...(Args) - 1>{});
+}
+
+}  // namespace detail
+
+template <class T>
+std::span<T> views<T>::operator[](std::size_t i) const noexcept {
+  const auto index = first_ + static_cast<unsigned>(i);
+  if constexpr (std::is_const_v<T>) {
+    return detail::take_access<std::remove_const_t<T>>(*frame_->access_at(index));
+  } else {
+    detail::version& v = *frame_->version_at(index);
+    return {static_cast<T*>(v.buffer), v.bytes / sizeof(T)};
+  }
+}
+
+}  // namespace weir

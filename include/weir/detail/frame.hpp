@@ -1,0 +1,151 @@
+// What one task looks like in memory. Internal: programs never name these types, spawn() fills them in.
+//
+//   [frame 64 B][version 48 B x outputs][access 40 B x inputs][closure]
+//
+// One allocation holds it all. A frame lives until its task is done and every version it wrote is dead.
+#pragma once
+
+#include <weir/detail/atomic.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weir::detail {
+
+struct frame;
+struct version;
+struct access;
+struct scope_state;
+struct runtime_state;
+struct stream_window;
+struct address_claim;
+
+inline constexpr std::int16_t node_unknown = -1;      // not placed yet, or spread over several nodes
+inline constexpr std::int16_t node_interleaved = -2;  // pages round robin over all nodes
+
+// What a thing in a version's waiting list is. Kept in the low bits of waiter::target.
+enum class waiter_kind : std::uint8_t {
+  read,        // access: reads the version
+  update,      // access: overwrites the version in place once nobody else uses it
+  window,      // access: a stream window; its segments wait through waiters of their own
+  skip,        // access: moves a stream on, reads nothing
+  address,     // access: a range of user memory; waits through waiters of its own
+  dependence,  // no access: one more thing a task waits for
+  order,       // as dependence, but a failure there does not matter here
+  external,    // a thread outside the runtime waits for this version
+};
+
+struct waiter {
+  waiter* next = nullptr;
+  std::uintptr_t target = 0;  // frame* (64-byte aligned) | waiter_kind
+
+  waiter_kind kind() const { return static_cast<waiter_kind>(target & 63u); }
+  frame* task() const { return reinterpret_cast<frame*>(target & ~std::uintptr_t{63}); }
+};
+
+// Locked while a task's accesses are matched. The word holds the id of the creator that owns it, so that a task
+// naming a resource twice is told from one that somebody else is using.
+struct resource {
+  atomic<std::uint32_t> owner{0};
+  atomic<std::uint32_t> handles{1};
+};
+
+// A datum: the sequence of its versions, of which only the current one can still be named by new tasks.
+struct alignas(64) datum : resource {
+  version* current = nullptr;
+  std::uint64_t readers = 0;  // tasks matched to `current` since it became current; protected by owner
+  std::uint64_t bytes = 0;
+  runtime_state* runtime = nullptr;
+  const char* name = nullptr;
+  std::uint32_t element_bytes = 1;
+  std::int16_t home = 0;      // node whose pool the datum itself came from
+};
+
+struct access : waiter {
+  union {
+    datum* wanted;            // before matching
+    version* source;          // after: the version read
+    resource* stream;         // window, skip: before matching (a stream_state)
+    stream_window* window;    // after
+    address_claim* claim;     // address: after matching
+  };
+  std::uint64_t offset : 48;        // bytes into the version; address: start of the range
+  std::uint64_t version_index : 16; // update: which of the frame's versions it becomes; address: access_mode
+  std::uint64_t bytes = 0;          // declared; window: bytes visible
+  access() : wanted(nullptr), offset(0), version_index(0) {}
+};
+static_assert(sizeof(access) == 40);
+
+enum class version_kind : std::uint8_t { replace, update, push };
+
+// The value one task wrote. Written once, then read any number of times.
+//
+// users, low half: 1 until its producer is done, 1 until its stream has moved on, 1 per reading task, and while_current
+// as long as it is its datum's current version: readers matched meanwhile are only counted in the datum, and leave
+// without having been added, so the count would pass zero if being current weighed just one.
+// users, high half: read views, and the successor that will take over its buffer. src/flow/README.md has the proof.
+struct version {
+  static constexpr std::uint64_t one_user = 1;
+  static constexpr std::uint64_t while_current = std::uint64_t{1} << 31;
+  static constexpr std::uint64_t one_view = std::uint64_t{1} << 32;
+
+  atomic<std::uint64_t> users{0};
+  atomic<waiter*> waiters{nullptr};  // published_mark() once published
+  void* buffer = nullptr;
+  std::uint64_t bytes = 0;
+  union {
+    resource* owner;          // before matching: the datum or stream written to
+    access* heir;             // after: the in-place successor, if one is waiting for this version to be unused
+  };
+  std::uint32_t frame_offset = 0;  // bytes from the frame's start
+  std::int16_t node = node_unknown;
+  version_kind kind = version_kind::replace;
+  bool failed = false;             // its producer threw or was skipped; set before publication
+
+  version() : owner(nullptr) {}
+  frame* producer() { return reinterpret_cast<frame*>(reinterpret_cast<char*>(this) - frame_offset); }
+  static waiter* published_mark() { return reinterpret_cast<waiter*>(std::uintptr_t{1}); }
+  bool published() const { return waiters.load(std::memory_order_acquire) == published_mark(); }
+};
+static_assert(sizeof(version) == 48);
+
+// What spawn() knows about the closure's type.
+struct task_ops {
+  void (*run)(frame*);              // calls the closure with its accesses
+  void (*destroy)(frame*) noexcept; // destroys the closure
+};
+
+enum class frame_state : std::uint8_t { free = 0, creating, waiting, ready, running, done };
+
+struct alignas(64) frame {
+  const task_ops* ops = nullptr;
+  atomic<std::uint32_t> pending{0};  // inputs not yet there, plus one while being created
+  atomic<std::uint32_t> live{0};     // versions alive, plus one until the task is done
+  scope_state* scope = nullptr;           // null: the runtime itself
+  frame* next = nullptr;                  // in whatever list holds it
+  const char* name = nullptr;
+  atomic<const char*> skipped_because{nullptr};  // name of the task whose failure makes this one pointless
+  std::uint32_t bytes = 0;                // size of the allocation
+  std::uint16_t versions = 0;
+  std::uint16_t accesses = 0;
+  atomic<frame_state> state{frame_state::free};
+  std::int8_t priority = 0;
+  bool required = false;                  // affinity is an order, not a wish
+  bool claims_addresses = false;          // has accesses to user memory
+  std::int16_t affinity = node_unknown;
+  std::int16_t home = 0;                  // node whose pool the frame came from
+
+  version* version_at(unsigned i) { return reinterpret_cast<version*>(reinterpret_cast<char*>(this) + sizeof(frame)) + i; }
+  access* access_at(unsigned i) { return reinterpret_cast<access*>(version_at(versions)) + i; }
+  const char* display_name() const { return name != nullptr ? name : "(unnamed)"; }
+};
+static_assert(sizeof(frame) == 64);
+
+inline constexpr std::size_t align_up(std::size_t n, std::size_t alignment) { return (n + alignment - 1) & ~(alignment - 1); }
+
+// Offset of a closure with this alignment behind the records.
+inline constexpr std::size_t closure_offset(unsigned versions, unsigned accesses, std::size_t alignment) {
+  return align_up(sizeof(frame) + versions * sizeof(version) + accesses * sizeof(access), alignment);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,120 @@
+// weir::runtime: workers, queues and memory pools. One is enough; several may exist, one after the other or at once.
+#pragma once
+
+#include <weir/detail/build.hpp>
+#include <weir/error.hpp>
+#include <weir/scope.hpp>
+#include <weir/statistics.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weir {
+
+struct runtime_options {
+  int workers = 0;          // 0: one per CPU the process may use (cpuset and cgroup quota respected)
+  std::string policy;       // "": WEIR_POLICY if set, else "local". NAME or NAME:parameter=value,...
+  bool bind = true;         // a worker runs on one CPU only; threads that are not weir's are never bound
+  std::string machine;      // "": the host. Else a machine file or synthetic description: nodes are then pretended
+  std::size_t backlog = 0;  // tasks a creator may be ahead of execution; 0: 4096 + 1024 per worker
+};
+
+class runtime {
+ public:
+  // Starts the workers. WEIR_POLICY, WEIR_WORKERS and WEIR_BIND=0 give defaults where the options leave them open;
+  // with WEIR_STATS=1 the destructor prints statistics on standard error.
+  // Throws configuration_error (unknown policy or parameter, negative workers), machine_error.
+  explicit runtime(const runtime_options& options = {});
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+  // Waits for what is left, without throwing, and stops the workers. Data and streams must not be used afterwards.
+  ~runtime();
+
+  // A datum of `elements` elements; no memory until a task writes it. Elements may be 0.
+  // Throws usage_error if elements * sizeof(T) overflows. `name` is for messages and not copied.
+  template <class T>
+  data<T> make_data(std::size_t elements, const char* name = nullptr) {
+    return data<T>(detail::create_datum(*state_, elements, sizeof(T), name));
+  }
+  // A datum whose first version holds these values (copied, onto the calling thread's node).
+  template <class T>
+  data<T> make_data(std::span<const T> values, const char* name = nullptr) {
+    data<T> d = make_data<T>(values.size(), name);
+    detail::fill_datum(d.datum_, values.data());
+    return d;
+  }
+  template <class T>
+  data<T> make_data(const std::vector<T>& values, const char* name = nullptr) {
+    return make_data(std::span<const T>(values), name);
+  }
+  template <class T>
+  stream<T> make_stream(const char* name = nullptr) {
+    return stream<T>(detail::create_stream(*state_, sizeof(T), name));
+  }
+
+  // Creates a task: accesses, then a callable that gets one argument per access. May be called from any thread and
+  // from tasks; the task starts when its inputs are there. The order of spawns is the order of versions.
+  // Costs one allocation from a pool; blocks while this creator is `backlog` tasks ahead of execution and there is
+  // something to execute (inside a task it executes meanwhile). Throws usage_error; then no task was created.
+  template <class... Args>
+  void spawn(Args&&... args) {
+    detail::spawn(*state_, nullptr, task_options{}, std::forward<Args>(args)...);
+  }
+  template <class... Args>
+  void spawn(const task_options& options, Args&&... args) {
+    detail::spawn(*state_, nullptr, options, std::forward<Args>(args)...);
+  }
+
+  // Runs `body` as a task and waits for it and for every task it spawned through the scope it is given.
+  // The way to run a control program on a worker instead of beside the workers.
+  template <class F>
+  void run(F&& body) {
+    scope s(*this);
+    s.spawn(std::forward<F>(body));
+    s.wait();
+  }
+
+  // Returns when every task is done. Throws the first failure since the last wait (task_failed, task_cancelled), or
+  // deadlock_error listing the tasks that can never run; those are then cancelled. Must not be called in a task
+  // (usage_error): wait for a scope there.
+  void wait();
+
+  // Tasks spawned so far that have not started are skipped, and so is what depends on them. Returns at once.
+  void cancel() noexcept;
+
+  // While one of these exists, wait() does not take waiting tasks for stuck: some thread will still feed them.
+  class open_end {
+   public:
+    explicit open_end(runtime& rt);
+    ~open_end();
+    open_end(const open_end&) = delete;
+    open_end& operator=(const open_end&) = delete;
+
+   private:
+    detail::runtime_state* state_;
+  };
+
+  int workers() const noexcept;
+  int nodes() const noexcept;
+  const std::string& policy() const noexcept;
+  weir::statistics stats() const;
+  void reset_statistics();
+
+ private:
+  friend class scope;
+  std::unique_ptr<detail::runtime_state, void (*)(detail::runtime_state*)> state_;
+};
+
+namespace this_task {
+
+// Index of the worker executing the caller, and of its node; -1 outside tasks.
+int worker() noexcept;
+int node() noexcept;
+// True once the task's scope was cancelled or failed: a long body may return early.
+bool cancelled() noexcept;
+
+}  // namespace this_task
+}  // namespace weir

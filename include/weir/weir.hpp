@@ -1,0 +1,21 @@
+// weir: data-flow tasks that run where their data lives. Everything a program needs.
+//
+//   data     a logical array the runtime places; a sequence of versions
+//   version  the value one task wrote: written once, then read any number of times
+//   access   what a task does with a datum, a stream window or user memory: in, out, inout, and how many bytes
+//   task     a callable and its accesses: created, waiting, ready, placed, running, done
+//   stream   an unbounded FIFO through which concurrently created producers and consumers find each other
+//   scope    the tasks spawned through it, waited for together
+//   node     a NUMA node: memory, and possibly no CPU
+//   worker   a thread bound to one CPU; its node is that CPU's
+//   policy   a named composition of queue discipline, task placement and buffer allocation
+#pragma once
+
+#include <weir/access.hpp>
+#include <weir/data.hpp>
+#include <weir/error.hpp>
+#include <weir/runtime.hpp>
+#include <weir/scope.hpp>
+#include <weir/statistics.hpp>
+#include <weir/stream.hpp>
+#include <weir/task.hpp>

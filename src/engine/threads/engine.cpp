@@ -1,0 +1,173 @@
+// Making and ending an engine, and finding the calling thread's slot.
+#include "engine/threads/engine.hpp"
+
+#include <map>
+
+namespace weir::engine {
+namespace {
+
+atomic<std::uint64_t> next_id{1};
+
+// Engines alive, so that a thread that ends can hand its guest slots back.
+std::mutex& registry_mutex() {
+  static std::mutex m;
+  return m;
+}
+std::map<std::uint64_t, engine*>& registry() {
+  static std::map<std::uint64_t, engine*> r;
+  return r;
+}
+
+}  // namespace
+
+// What a thread remembers: its slot in the engine it used last, and all its guest slots.
+struct thread_exit {
+  struct guest {
+    std::uint64_t engine_id;
+    int index;
+  };
+  std::vector<guest> guests;
+
+  static void take_back(engine& e, int index) { e.slot_at(index)->taken.store(0, std::memory_order_release); }
+  ~thread_exit() {
+    std::lock_guard guard(registry_mutex());
+    for (const guest& g : guests)
+      if (const auto it = registry().find(g.engine_id); it != registry().end()) take_back(*it->second, g.index);
+  }
+};
+
+namespace {
+
+struct thread_binding {
+  std::uint64_t engine_id = 0;
+  slot* current = nullptr;
+  bool worker = false;
+};
+thread_local thread_binding binding;
+thread_local thread_exit leaving;
+
+std::vector<int> nodes_of(const machine::description& m, const std::vector<int>& cpus) {
+  std::vector<int> nodes;
+  for (int c : cpus) nodes.push_back(m.cpus[static_cast<std::size_t>(c)].node);
+  return nodes;
+}
+
+std::vector<int> os_nodes_of(const machine::description& m) {
+  std::vector<int> nodes;
+  for (const auto& n : m.nodes) nodes.push_back(n.os_index);
+  return nodes;
+}
+
+}  // namespace
+
+engine::engine(const machine::description& m, std::vector<int> worker_cpus, place::policy p, const options& o)
+    : machine_(m),
+      id_(next_id.fetch_add(1, std::memory_order_relaxed)),
+      fork_generation_(os::fork_generation()),
+      // Far enough ahead for wide graphs to show their parallelism; near enough for frames to stay in the caches.
+      backlog_limit_(o.backlog != 0 ? o.backlog : 4096 + 1024 * worker_cpus.size()),
+      shared_(m.is_host ? os::host_memory() : os::pretended_memory(), os_nodes_of(m), p.outputs),
+      scheduler_(m, nodes_of(m, worker_cpus), std::move(p)),
+      slots_(worker_cpus.size() + sched::scheduler::max_guests),
+      bound_(o.bind && m.is_host) {
+  for (std::size_t i = 0; i < m.cpus.size(); i++) {
+    const auto os = static_cast<std::size_t>(m.cpus[i].os_index);
+    if (node_of_os_cpu_.size() <= os) node_of_os_cpu_.resize(os + 1, -1);
+    node_of_os_cpu_[os] = m.cpus[i].node;
+  }
+  {
+    std::lock_guard guard(registry_mutex());
+    registry().emplace(id_, this);
+  }
+  for (int w = 0; w < scheduler_.worker_count(); w++)
+    threads_.emplace_back([this, w, cpu = worker_cpus[static_cast<std::size_t>(w)]] { worker_main(w, cpu); });
+  sleep_until([this] { return workers_ready_.load(std::memory_order_acquire) == scheduler_.worker_count(); });
+}
+
+engine::~engine() {
+  {
+    std::lock_guard guard(registry_mutex());
+    registry().erase(id_);
+  }
+  stop();
+  for (auto& s : slots_) delete s.load(std::memory_order_relaxed);
+}
+
+void engine::stop() {
+  stopping_.store(1, std::memory_order_seq_cst);
+  scheduler_.sleep.wake_all();
+  for (std::thread& t : threads_) t.join();
+  threads_.clear();
+}
+
+void engine::throw_if_forked() const {
+  if (forked())
+    throw error("this process was forked after its weir::runtime was made, and the workers stayed in the parent; make a new runtime in the child, or call exec");
+}
+
+slot* engine::this_worker() { return binding.worker ? binding.current : nullptr; }
+
+slot& engine::current() {
+  if (binding.engine_id == id_) [[likely]] return *binding.current;
+  return guest_slot();
+}
+
+bool engine::in_task() const { return binding.engine_id == id_ && binding.current->depth > 0; }
+
+int engine::node_of_calling_cpu() const {
+  const int cpu = os::current_cpu();
+  if (!machine_.is_host || cpu < 0 || static_cast<std::size_t>(cpu) >= node_of_os_cpu_.size()) return 0;
+  return std::max(0, node_of_os_cpu_[static_cast<std::size_t>(cpu)]);
+}
+
+void engine::refresh_node(slot& s) {
+  if (machine_.node_count() < 2 || !machine_.is_host) return;
+  s.queues.node = s.flow.node = node_of_calling_cpu();
+}
+
+// A slot nobody uses any more serves the next thread; what is left in its queues stays there to be stolen.
+slot& engine::guest_slot() {
+  throw_if_forked();
+  for (const auto& g : leaving.guests)
+    if (g.engine_id == id_) {
+      binding = {id_, slot_at(g.index), false};
+      return *binding.current;
+    }
+  std::lock_guard guard(guests_mutex_);
+  slot* found = nullptr;
+  for (int i = scheduler_.worker_count(); i < scheduler_.slot_count() && found == nullptr; i++) {
+    slot* s = slot_at(i);
+    if (s->taken.load(std::memory_order_acquire) == 0) found = s;
+  }
+  if (found == nullptr) {
+    const int index = scheduler_.add_guest(node_of_calling_cpu());
+    if (index < 0) throw error("more than " + std::to_string(sched::scheduler::max_guests) + " threads use one weir::runtime at once");
+    found = new slot(shared_, scheduler_.slot(index), root_);
+    slots_[static_cast<std::size_t>(index)].store(found, std::memory_order_release);
+  }
+  found->taken.store(1, std::memory_order_relaxed);
+  refresh_node(*found);
+  leaving.guests.push_back({id_, found->index()});
+  binding = {id_, found, false};
+  return *found;
+}
+
+void engine::worker_main(int worker, int cpu) {
+  os::name_this_thread(("weir " + std::to_string(worker)).c_str());
+  if (bound_ && !os::bind_this_thread(machine_.cpus[static_cast<std::size_t>(cpu)].os_index)) bind_refused_.store(1, std::memory_order_relaxed);
+  // Made here so that it lies on the worker's own node.
+  scheduler_.make_worker_slot(worker);
+  auto* mine = new slot(shared_, scheduler_.slot(worker), root_);
+  const os::stack_bounds stack = os::this_thread_stack();
+  mine->stack_low = stack.low;
+  slots_[static_cast<std::size_t>(worker)].store(mine, std::memory_order_release);
+  binding = {id_, mine, true};
+  workers_ready_.fetch_add(1, std::memory_order_release);
+  notify_waiters();
+  // Nobody may look into a slot that is not there yet.
+  while (workers_ready_.load(std::memory_order_acquire) < scheduler_.worker_count()) sched_yield();
+  while (frame* f = next_task(*mine)) execute(*mine, f);
+  binding = {};
+}
+
+}  // namespace weir::engine

@@ -1,0 +1,172 @@
+// The engine that runs tasks on threads: workers, the program's own threads as guests, waiting, and giving up on tasks
+// that can never run. README.md says who wakes whom.
+#pragma once
+
+#include "flow/flow.hpp"
+#include "machine/machine.hpp"
+#include "place/place.hpp"
+#include "sched/sched.hpp"
+
+#include <weir/error.hpp>
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace weir::detail {
+
+// What a scope knows about its tasks. The runtime has one of its own for tasks spawned without a scope.
+struct scope_state {
+  atomic<std::int64_t> outstanding{0};
+  atomic<std::uint32_t> cancelled{0};
+  atomic<std::uint32_t> failed{0};  // `first_failure` is set
+  spin_lock lock;
+  std::exception_ptr first_failure;
+};
+
+}  // namespace weir::detail
+
+namespace weir::engine {
+
+using detail::frame;
+using detail::scope_state;
+using sched::counter;
+
+// A thread that creates or executes tasks: a worker, or one of the program's own (a guest).
+struct alignas(cache_line_bytes) slot {
+  slot(flow::shared& shared, sched::slot_queues& q, const scope_state& root_scope)
+      : queues(q), root(root_scope), flow(shared, q.node, static_cast<std::uint32_t>(q.index) + 1) {}
+
+  sched::slot_queues& queues;
+  const scope_state& root;              // of the engine
+  flow::context flow;
+  frame* running = nullptr;
+  std::uint32_t depth = 0;              // tasks on this thread's stack
+  std::uint32_t spawns_until_check = 0;
+  atomic<std::uint32_t> nested_waits{0};
+  atomic<std::uint32_t> taken{0};       // guests: in use by a thread
+  const char* stack_low = nullptr;      // workers: where helping must stop
+  counter spawned, finished;            // tasks
+  std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
+
+  int index() const { return queues.index; }
+};
+
+struct options {
+  bool bind = true;
+  std::size_t backlog = 0;
+};
+
+class engine {
+ public:
+  // The machine must outlive the engine. `worker_cpus[i]`: index of the CPU of worker i.
+  engine(const machine::description&, std::vector<int> worker_cpus, place::policy, const options&);
+  // Stops the workers; no task may be outstanding.
+  ~engine();
+  // Ends the worker threads. Afterwards only releasing data still works. Idempotent.
+  void stop();
+
+  // The calling thread's slot: a worker's own, or a guest's, made on first use.
+  slot& current();
+
+  frame* create(scope_state*, const detail::task_ops*, const task_options&, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment);
+  void discard(frame*) noexcept;
+  void submit(frame*);
+  // After something was released outside of tasks: what became ready by it is queued.
+  void route_released(slot& s) {
+    if (!s.flow.ready.empty()) route_ready(s, false);
+  }
+
+  // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like.
+  // A worker executes other tasks meanwhile, a guest sleeps. Throws deadlock_error if that can no longer happen.
+  void wait_until(const std::function<bool()>& done);
+  // Tells threads that sleep in wait_until to look again.
+  void notify_waiters();
+  // As notify_waiters, and workers that wait inside a task look again, too.
+  void notify_all();
+  static void notify(void* self) { static_cast<engine*>(self)->notify_all(); }
+
+  // Every task ever spawned is done.
+  bool quiescent() const;
+  bool in_task() const;
+  void throw_if_forked() const;
+
+  const machine::description& machine() const { return machine_; }
+  sched::scheduler& scheduler() { return scheduler_; }
+  const sched::scheduler& scheduler() const { return scheduler_; }
+  flow::shared& shared() { return shared_; }
+  const flow::shared& shared() const { return shared_; }
+  scope_state& root() { return root_; }
+  bool bind_refused() const { return bind_refused_.load(std::memory_order_relaxed) != 0; }
+  template <class F> void for_each_slot(F&& f) const;
+
+  atomic<std::int32_t> open_ends{0};
+
+  // The worker's slot if the calling thread is one, whatever the engine; else null.
+  static slot* this_worker();
+  bool forked() const { return os::fork_generation() != fork_generation_; }
+
+ private:
+  friend struct thread_exit;
+  void worker_main(int worker, int cpu);
+  frame* next_task(slot&);
+  frame* search(slot&);
+  frame* idle(slot&, const std::function<bool()>* nested_condition);
+  void execute(slot&, frame*);
+  const char* run_body(slot&, frame*);
+  void count_bytes(slot&, frame*);
+  void record_failure(frame*, const char* name, std::exception_ptr);
+  void finished_one(slot&, scope_state*);
+  frame* route_ready(slot&, bool keep_one);
+  void help_until(slot&, const std::function<bool()>& done);
+  void sleep_until(const std::function<bool()>& done);
+  void throttle(slot&);
+  std::int64_t backlog_now() const;
+  void wake_nested_waiters();
+
+  // Giving up (give_up.cpp).
+  bool stuck();
+  std::string cancel_stuck(slot&);
+
+  slot& guest_slot();
+  slot* slot_at(int index) const { return slots_[static_cast<std::size_t>(index)].load(std::memory_order_acquire); }
+  int node_of_calling_cpu() const;
+  void refresh_node(slot&);
+
+  const machine::description& machine_;
+  const std::uint64_t id_;            // never reused: threads remember their slot by it
+  const std::uint32_t fork_generation_;
+  const std::size_t backlog_limit_;
+  flow::shared shared_;
+  sched::scheduler scheduler_;
+  scope_state root_;
+  std::vector<atomic<slot*>> slots_;
+  std::mutex guests_mutex_;
+  std::vector<int> node_of_os_cpu_;
+  bool bound_;
+  atomic<std::uint32_t> bind_refused_{0};
+  atomic<std::uint32_t> stopping_{0};
+  atomic<std::int32_t> workers_ready_{0};
+  atomic<std::int32_t> nested_waiters_{0};
+
+  // Threads of the program that sleep until something is done.
+  mutable std::mutex monitor_mutex_;
+  std::condition_variable monitor_;
+  alignas(cache_line_bytes) atomic<std::int32_t> monitor_waiters_{0};
+  std::mutex give_up_mutex_;
+  std::vector<std::thread> threads_;
+};
+
+template <class F>
+void engine::for_each_slot(F&& f) const {
+  const int end = scheduler_.slot_count();
+  for (int i = 0; i < end; i++)
+    if (slot* s = slot_at(i)) f(*s);
+}
+
+}  // namespace weir::engine

@@ -1,0 +1,72 @@
+// Tasks that can never become ready: found when everybody sleeps and tasks are outstanding; listed, then cancelled.
+#include "engine/threads/engine.hpp"
+
+#include <string>
+
+namespace weir::engine {
+namespace {
+
+using detail::frame_state;
+
+// Frames lie in chunks of the frame pool; those in use say so.
+template <class F>
+void for_each_frame(const flow::shared& shared, F&& f) {
+  shared.frames.for_each_chunk([&](char* chunk, std::size_t bytes, std::size_t block_bytes) {
+    for (std::size_t at = 0; at + block_bytes <= bytes; at += block_bytes) {
+      auto* candidate = reinterpret_cast<frame*>(chunk + at);
+      const frame_state state = candidate->state.load(std::memory_order_acquire);
+      if (state != frame_state::free) f(*candidate, state);
+    }
+  });
+}
+
+constexpr int most_listed = 10;
+
+}  // namespace
+
+// Everybody sleeps, no task is on its way into a queue, and none is: what is still waiting will wait for ever, unless a
+// thread of the program brings something (open_end says that one will).
+bool engine::stuck() {
+  if (open_ends.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed) != 0) return false;
+  const std::uint32_t epoch = scheduler_.sleep.wake_epoch();
+  if (scheduler_.sleep.sleeping() < scheduler_.worker_count() || quiescent() || !scheduler_.all_queues_empty()) return false;
+  bool waiting = false, on_its_way = false;
+  for_each_frame(shared_, [&](const frame&, frame_state state) {
+    waiting |= state == frame_state::waiting;
+    on_its_way |= state == frame_state::creating || state == frame_state::ready;
+  });
+  if (!waiting || on_its_way) return false;
+  atomic_fence(std::memory_order_seq_cst);
+  return scheduler_.sleep.sleeping() >= scheduler_.worker_count() && scheduler_.sleep.wake_epoch() == epoch && scheduler_.all_queues_empty();
+}
+
+// Nobody else runs a task now, and what this makes ready is queued only at the end, so frames stay where they are.
+std::string engine::cancel_stuck(slot& s) {
+  std::lock_guard guard(give_up_mutex_);
+  if (!stuck()) return {};
+  std::vector<frame*> waiting;
+  for_each_frame(shared_, [&](frame& f, frame_state state) {
+    if (state == frame_state::waiting) waiting.push_back(&f);
+  });
+  std::string list = std::to_string(waiting.size()) + (waiting.size() == 1 ? " task can never run, its inputs will not come: " : " tasks can never run, their inputs will not come: ");
+  for (std::size_t i = 0; i < waiting.size() && i < most_listed; i++) list += (i == 0 ? "" : ", ") + flow::described_inputs(*waiting[i]);
+  if (waiting.size() > most_listed) list += ", ...";
+  constexpr const char* cause = "(never fed)";
+  for (frame* f : waiting) {
+    f->skipped_because.store(cause, std::memory_order_relaxed);
+    scope_state& scope = f->scope != nullptr ? *f->scope : root_;
+    std::lock_guard scope_guard(scope.lock);
+    if (scope.failed.load(std::memory_order_relaxed) == 0) {
+      scope.first_failure = std::make_exception_ptr(deadlock_error(list));
+      scope.failed.store(1, std::memory_order_release);
+    }
+  }
+  flow::abandon_windows(s.flow, cause);
+  // Tasks that wait for each other in a circle: each one's outputs are declared failed, which frees the others.
+  for (frame* f : waiting)
+    for (unsigned i = 0; i < f->versions; i++) flow::publish(s.flow, *f->version_at(i), cause);
+  route_ready(s, false);
+  return list;
+}
+
+}  // namespace weir::engine

@@ -1,0 +1,124 @@
+// Waiting: workers help, guests sleep; and creators that are too far ahead wait, too.
+#include "engine/threads/engine.hpp"
+
+#include <string>
+
+namespace weir::engine {
+namespace {
+
+// How often a creator looks whether it is too far ahead, in spawns. Less often: the bound is overshot by more.
+constexpr std::uint32_t spawns_between_checks = 64;
+// Stack left for a task's own frames when a nested wait is about to run another task on top of it.
+constexpr std::ptrdiff_t stack_reserve_bytes = 128 * 1024;
+// Creators help at most this deep: a task that creates inside a task that creates inside ... goes on creating.
+constexpr std::uint32_t max_helping_creators = 4;
+
+}  // namespace
+
+bool engine::quiescent() const {
+  // Finished first: both sums only grow, and no task is finished before it is counted as spawned. Equal sums in this
+  // order mean that at the moment between them nothing was outstanding.
+  std::uint64_t finished = 0, spawned = 0;
+  atomic_fence(std::memory_order_seq_cst);
+  for_each_slot([&](const slot& s) { finished += s.finished.read(); });
+  atomic_fence(std::memory_order_seq_cst);
+  for_each_slot([&](const slot& s) { spawned += s.spawned.read(); });
+  return finished == spawned;
+}
+
+std::int64_t engine::backlog_now() const {
+  std::uint64_t finished = 0, spawned = 0;
+  for_each_slot([&](const slot& s) {
+    finished += s.finished.read();
+    spawned += s.spawned.read();
+  });
+  return static_cast<std::int64_t>(spawned - finished);
+}
+
+void engine::throttle(slot& s) {
+  throw_if_forked();
+  s.spawns_until_check = spawns_between_checks;
+  if (s.depth == 0) refresh_node(s);
+  if (backlog_now() <= static_cast<std::int64_t>(backlog_limit_)) return;
+  const auto low_water = static_cast<std::int64_t>(backlog_limit_ / 4 * 3);
+  if (s.depth == 0) {
+    // When everybody sleeps, what is ready may depend on what is still to be created: go on.
+    sleep_until([&] { return backlog_now() <= low_water || (scheduler_.sleep.sleeping() >= scheduler_.worker_count() && scheduler_.all_queues_empty()); });
+    return;
+  }
+  if (s.depth > max_helping_creators) return;
+  while (backlog_now() > low_water) {
+    frame* f = scheduler_.take_own(s.queues);
+    if (f == nullptr) f = scheduler_.steal_round(s.queues, 0);
+    if (f == nullptr) return;
+    execute(s, f);
+  }
+}
+
+void engine::notify_waiters() {
+  atomic_fence(std::memory_order_seq_cst);
+  if (monitor_waiters_.load(std::memory_order_relaxed) == 0) return;
+  // Empty section: a waiter that saw its condition false is either before its look or already on the condition
+  // variable.
+  { std::lock_guard guard(monitor_mutex_); }
+  monitor_.notify_all();
+}
+
+void engine::notify_all() {
+  notify_waiters();
+  wake_nested_waiters();
+}
+
+void engine::wake_nested_waiters() {
+  atomic_fence(std::memory_order_seq_cst);
+  if (nested_waiters_.load(std::memory_order_relaxed) == 0) return;
+  for (int w = 0; w < scheduler_.worker_count(); w++) {
+    slot* s = slot_at(w);
+    if (s != nullptr && s->nested_waits.load(std::memory_order_relaxed) > 0) scheduler_.sleep.wake(w);
+  }
+}
+
+void engine::sleep_until(const std::function<bool()>& done) {
+  monitor_waiters_.fetch_add(1, std::memory_order_seq_cst);
+  atomic_fence(std::memory_order_seq_cst);
+  {
+    std::unique_lock lock(monitor_mutex_);
+    monitor_.wait(lock, [&] { return done(); });
+  }
+  monitor_waiters_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void engine::help_until(slot& s, const std::function<bool()>& done) {
+  char here;
+  if (s.stack_low != nullptr && &here - s.stack_low < stack_reserve_bytes)
+    throw error(std::string("task ") + (s.running ? s.running->display_name() : "(unnamed)") + " waits " + std::to_string(s.depth) + " tasks deep; the worker's stack has no room for another one");
+  s.nested_waits.store(s.nested_waits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  nested_waiters_.fetch_add(1, std::memory_order_seq_cst);
+  while (!done()) {
+    frame* f = scheduler_.take_own(s.queues);
+    if (f == nullptr) f = idle(s, &done);
+    if (f != nullptr) execute(s, f);
+  }
+  nested_waiters_.fetch_sub(1, std::memory_order_relaxed);
+  s.nested_waits.store(s.nested_waits.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+}
+
+void engine::wait_until(const std::function<bool()>& done) {
+  throw_if_forked();
+  slot& s = current();
+  if (s.depth > 0) {
+    help_until(s, done);
+    return;
+  }
+  s.flow.buffers.flush_counts();
+  std::string deadlock;
+  while (!done()) {
+    sleep_until([&] { return done() || stuck(); });
+    if (done()) break;
+    std::string listed = cancel_stuck(s);
+    if (deadlock.empty()) deadlock = std::move(listed);
+  }
+  if (!deadlock.empty()) throw deadlock_error(deadlock);
+}
+
+}  // namespace weir::engine

@@ -1,0 +1,57 @@
+// Dependences by address: user memory named with weir::ref. Ranges may overlap in any way; tasks are ordered as if
+// they ran one after the other in creation order, as far as their ranges touch and one of them writes.
+#pragma once
+
+#include "flow/context.hpp"
+
+#include <weir/access.hpp>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace weir::detail {
+
+// Stands for one task in the address map; published when the task is done. Counted: the task and the map hold it.
+struct address_claim {
+  atomic<std::uint32_t> holders{1};
+  atomic<waiter*> waiters{nullptr};               // version::published_mark() once the task is done
+  atomic<const char*> cause{nullptr};             // set if the task failed
+  std::vector<std::unique_ptr<waiter>> waits;     // what the task itself waits for
+};
+
+}  // namespace weir::detail
+
+namespace weir::flow {
+
+using detail::address_claim;
+
+class address_map {
+ public:
+  ~address_map() { forget_all(); }
+  // Orders a task behind the earlier ones its ranges touch: O((k + log n) per range) for n ranges known and k of them
+  // touched. The frame's pending count is raised for every task it must wait for.
+  void claim(context&, frame*);
+  // The task is done.
+  static void finish(context&, address_claim*, const char* cause);
+  // Ranges whose tasks are all done are forgotten.
+  void forget_done();
+
+ private:
+  struct range {
+    std::uintptr_t end = 0;
+    address_claim* writer = nullptr;
+    std::vector<address_claim*> readers;  // since `writer`
+  };
+  using ranges = std::map<std::uintptr_t, range>;  // by first address; disjoint
+
+  void split_at(std::uintptr_t address);
+  void claim_range(context&, frame*, address_claim&, std::uintptr_t first, std::uintptr_t end, detail::access_mode);
+  void enter(context&, frame*, address_claim&, range&, detail::access_mode);
+  void forget_all();
+
+  spin_lock lock_;
+  ranges ranges_;
+};
+
+}  // namespace weir::flow

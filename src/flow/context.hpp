@@ -1,0 +1,82 @@
+// What a thread brings along when it works on tasks and data, and what all threads of a runtime share.
+#pragma once
+
+#include "base/base.hpp"
+#include "memory/memory.hpp"
+#include "os/os.hpp"
+
+#include <weir/detail/frame.hpp>
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace weir::flow {
+
+using detail::access;
+using detail::datum;
+using detail::frame;
+using detail::frame_state;
+using detail::resource;
+using detail::stream_window;
+using detail::version;
+using detail::waiter;
+using detail::waiter_kind;
+
+// When and where the buffer of an output comes into being. Third axis of a policy.
+enum class allocation : std::uint8_t {
+  at_creation,  // when the task is created, on the creator's node: what runtimes without placement do
+  deferred,     // when the task runs, on the executing worker's node (seed 000 section 3): every write is local
+  interleaved,  // at creation, pages round robin over all nodes: no hot spot, no locality
+  first_touch,  // at creation, placed by the system where it is first written
+};
+
+// Tasks that became ready, last in first out, linked through frame::next.
+class ready_list {
+ public:
+  void push(frame* f) {
+    f->next = head_;
+    head_ = f;
+  }
+  frame* pop() {
+    frame* f = head_;
+    if (f != nullptr) head_ = f->next;
+    return f;
+  }
+  bool empty() const { return head_ == nullptr; }
+
+ private:
+  frame* head_ = nullptr;
+};
+
+class address_map;
+struct stream_registry;
+
+// One per runtime.
+struct shared {
+  shared(os::memory_backend& backend, const std::vector<int>& os_nodes, allocation mode);
+  ~shared();
+  void addresses_forget_done();
+  memory::pools frames;
+  memory::pools buffers;
+  const allocation mode;
+  const bool several_nodes;
+  std::unique_ptr<address_map> addresses;
+  std::unique_ptr<stream_registry> streams;
+};
+
+// One per thread that creates or executes tasks; used by one thread at a time.
+struct context {
+  context(shared& s, int node_index, std::uint32_t creator_id)
+      : common(s), frames(s.frames, node_index), buffers(s.buffers, node_index), node(node_index), creator(creator_id) {}
+
+  shared& common;
+  memory::cache frames;
+  memory::cache buffers;
+  int node;                     // the thread's, as an index; where it allocates
+  const std::uint32_t creator;  // owner id for resource locks, never 0
+  ready_list ready;
+};
+
+}  // namespace weir::flow

@@ -1,0 +1,206 @@
+// Matching a task's accesses to versions.
+#include "flow/address_map.hpp"
+#include "flow/stream.hpp"
+#include "flow/task.hpp"
+#include "flow/versions.hpp"
+
+#include <weir/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+
+namespace weir::flow {
+namespace {
+
+using detail::version_kind;
+
+// The resources a task names, locked together.
+class resource_set {
+ public:
+  resource_set(context& c, frame* f) : context_(c), task_(f) {
+    const std::size_t most = std::size_t{f->versions} + f->accesses;
+    if (most > inline_.size()) {
+      many_ = std::make_unique<resource*[]>(most);
+      held_ = many_.get();
+    }
+    if (!try_all()) lock_in_order();
+  }
+  ~resource_set() {
+    for (std::size_t i = 0; i < count_; i++) unlock_resource(*held_[i]);
+  }
+  resource_set(const resource_set&) = delete;
+  resource_set& operator=(const resource_set&) = delete;
+  bool named_twice() const { return named_twice_; }
+
+ private:
+  template <class F> bool for_each(F&& f) {
+    for (unsigned i = 0; i < task_->accesses; i++) {
+      access& a = *task_->access_at(i);
+      switch (a.kind()) {
+        case waiter_kind::read:
+        case waiter_kind::update:
+          if (!f(static_cast<resource*>(a.wanted))) return false;
+          break;
+        case waiter_kind::window:
+        case waiter_kind::skip:
+          if (!f(a.stream)) return false;
+          break;
+        default: break;
+      }
+    }
+    for (unsigned i = 0; i < task_->versions; i++)
+      if (!f(task_->version_at(i)->owner)) return false;
+    return true;
+  }
+
+  // The common case: nobody else is creating tasks on these. Whoever finds one taken lets go of all, so nobody waits
+  // while holding.
+  bool try_all() {
+    const bool all = for_each([&](resource* r) {
+      switch (try_lock_resource(context_, *r)) {
+        case lock_result::locked: held_[count_++] = r; return true;
+        case lock_result::mine_already: named_twice_ = true; return true;
+        case lock_result::busy: return false;
+      }
+      return false;
+    });
+    if (all) return true;
+    while (count_ > 0) unlock_resource(*held_[--count_]);
+    return false;
+  }
+
+  // Everybody who waits does so in ascending order of address: no cycle.
+  void lock_in_order() {
+    for_each([&](resource* r) {
+      held_[count_++] = r;
+      return true;
+    });
+    std::sort(held_, held_ + count_);
+    resource** end = std::unique(held_, held_ + count_);
+    count_ = static_cast<std::size_t>(end - held_);
+    for (std::size_t i = 0; i < count_; i++) lock_resource(context_, *held_[i]);
+  }
+
+  context& context_;
+  frame* task_;
+  std::array<resource*, 16> inline_;
+  std::unique_ptr<resource*[]> many_;
+  resource** held_ = inline_.data();
+  std::size_t count_ = 0;
+  bool named_twice_ = false;
+};
+
+std::string described(const frame* f, const datum* d) {
+  return std::string("task ") + f->display_name() + ": datum " + (d->name ? d->name : "(unnamed)") + " of " + std::to_string(d->bytes / d->element_bytes) + " elements";
+}
+
+// A datum in more than one access of a task: several reads, or reads and one new version, make sense.
+void check_twice(frame* f, datum* d) {
+  int reads = 0, writes = 0, updates = 0;
+  for (unsigned i = 0; i < f->accesses; i++) {
+    const access& a = *f->access_at(i);
+    if (a.kind() == waiter_kind::read && a.wanted == d) reads++;
+    if (a.kind() == waiter_kind::update && a.wanted == d) updates++;
+  }
+  for (unsigned i = 0; i < f->versions; i++)
+    if (f->version_at(i)->kind == version_kind::replace && f->version_at(i)->owner == d) writes++;
+  if (writes + updates > 1) throw usage_error(described(f, d) + " is written by more than one access; name it in one out() or inout()");
+  if (updates > 0 && reads > 0) throw usage_error(described(f, d) + " is read by in() and updated by inout(); use in() and out(), or inout() alone");
+}
+
+void validate(frame* f, const resource_set& held) {
+  for (unsigned i = 0; i < f->accesses; i++) {
+    const access& a = *f->access_at(i);
+    if (a.kind() != waiter_kind::read && a.kind() != waiter_kind::update) continue;
+    if (a.wanted->current == nullptr) throw usage_error(described(f, a.wanted) + " is read, but no task writes it before; write it with out(), or make it from values");
+    if (a.kind() == waiter_kind::update || held.named_twice()) check_twice(f, a.wanted);
+  }
+  if (!held.named_twice() && f->versions < 2) return;
+  for (unsigned i = 0; i < f->versions; i++)
+    if (f->version_at(i)->kind == version_kind::replace) check_twice(f, static_cast<datum*>(f->version_at(i)->owner));
+}
+
+void allocate_outputs(context& c, frame* f) {
+  try {
+    for (unsigned i = 0; i < f->versions; i++)
+      if (f->version_at(i)->kind != version_kind::update) allocate_buffer(c, *f->version_at(i));
+  } catch (...) {
+    for (unsigned i = 0; i < f->versions; i++) release_buffer(c, *f->version_at(i));
+    throw;
+  }
+}
+
+// Returns true if the access has nothing to wait for.
+bool match_read(context&, access& a, frame* f) {
+  datum& d = *a.wanted;
+  version& v = *d.current;
+  d.readers++;
+  a.source = &v;
+  if (subscribe(v, a)) return false;
+  if (v.failed) f->skipped_because.store(failure_of(v.producer()), std::memory_order_relaxed);
+  return true;
+}
+
+// An update waits until its predecessor is unused; then unused() satisfies it, at once if that is so already.
+void match_update(context& c, access& a, frame* f) {
+  datum& d = *a.wanted;
+  version& old = *d.current;
+  a.source = &old;
+  succeed_current(c, d, *f->version_at(a.version_index), a);
+}
+
+std::uint32_t match_accesses(context& c, frame* f) {
+  std::uint32_t satisfied = 0;
+  for (unsigned i = 0; i < f->accesses; i++) {
+    access& a = *f->access_at(i);
+    switch (a.kind()) {
+      case waiter_kind::read: satisfied += match_read(c, a, f); break;
+      case waiter_kind::window: satisfied += open_window(c, *static_cast<stream_state*>(a.stream), a, f); break;
+      case waiter_kind::skip:
+        skip_ahead(c, *static_cast<stream_state*>(a.stream), a.bytes);
+        satisfied++;
+        break;
+      case waiter_kind::address: satisfied++; break;  // claims count for themselves
+      default: break;
+    }
+  }
+  return satisfied;
+}
+
+void announce_versions(context& c, frame* f) {
+  for (unsigned i = 0; i < f->versions; i++) {
+    version& v = *f->version_at(i);
+    resource* owner = v.owner;
+    v.heir = nullptr;
+    const std::uint64_t until_passed = v.kind == version_kind::push ? version::one_user : version::while_current;
+    v.users.store(version::one_user + until_passed, std::memory_order_relaxed);  // the producer's, and that
+    if (v.kind == version_kind::replace) replace_current(c, *static_cast<datum*>(owner), v);
+    if (v.kind == version_kind::push) append_segment(c, *static_cast<stream_state*>(owner), v);
+  }
+  // Updates come last: they look at what was current before, which cannot be a version of this task.
+  for (unsigned i = 0; i < f->accesses; i++)
+    if (f->access_at(i)->kind() == waiter_kind::update) match_update(c, *f->access_at(i), f);
+}
+
+}  // namespace
+
+void submit(context& c, frame* f) {
+  // Every access counts, and one more keeps the task from starting while it is being matched.
+  f->pending.store(1u + f->accesses, std::memory_order_relaxed);
+  f->live.store(f->versions, std::memory_order_relaxed);
+  std::uint32_t satisfied = 0;
+  if (f->accesses + f->versions > 0) {
+    const resource_set held(c, f);
+    validate(f, held);
+    if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
+    satisfied = match_accesses(c, f);
+    announce_versions(c, f);
+    if (f->claims_addresses) c.common.addresses->claim(c, f);
+  }
+  f->state.store(frame_state::waiting, std::memory_order_relaxed);
+  drop_pending(c, f, 1 + satisfied);
+}
+
+}  // namespace weir::flow

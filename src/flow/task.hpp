@@ -1,0 +1,47 @@
+// A task's way through the data: created, matched, prepared, completed.
+#pragma once
+
+#include "flow/context.hpp"
+
+#include <weir/task.hpp>
+
+#include <string>
+
+namespace weir::flow {
+
+// Memory for a task's frame, header filled in, records and closure not. Throws usage_error beyond 65535 accesses,
+// std::bad_alloc. Some 10 ns.
+frame* create_frame(context&, detail::scope_state*, const detail::task_ops*, const task_options&, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment);
+void free_frame(context&, frame*) noexcept;
+
+// Matches every access to the version it names, and announces the versions the task will write. All resources of a
+// task are held at once, so that tasks created at the same time by different threads are ordered the same way
+// everywhere and cannot wait for each other. Ready tasks are on c.ready afterwards, perhaps this one.
+// Throws usage_error before anything was changed. Cost per access: one atomic operation on the datum, and one on the
+// version if it is not published yet.
+void submit(context&, frame*);
+
+// Just before the body runs: outputs get their memory, in-place updates take theirs over, windows that lie in
+// several pieces are gathered. Throws std::bad_alloc.
+void prepare(context&, frame*);
+
+// After the body, or instead of it: publishes the outputs, lets go of the inputs. `cause` is null, or the name of the
+// task whose failure makes the outputs worthless. The frame may be gone on return; what became ready is on c.ready.
+void complete(context&, frame*, const char* cause);
+
+// For messages: the task's name and what it waits for.
+std::string described_inputs(frame&);
+
+inline const char* failure_of(frame* f) {
+  const char* cause = f->skipped_because.load(std::memory_order_relaxed);
+  return cause != nullptr ? cause : f->display_name();
+}
+
+// Calls f(bytes, node) for every piece of memory a ready task will read; node may be unknown or interleaved.
+template <class F> void for_each_input(frame*, F&&);
+// Calls f(bytes, node) for every output; node is unknown while it has no buffer.
+template <class F> void for_each_output(frame*, F&&);
+
+}  // namespace weir::flow
+
+#include "flow/task_bytes.hpp"

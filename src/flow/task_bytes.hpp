@@ -1,0 +1,32 @@
+// Where the bytes of a task are: what placement decides by and what statistics count.
+#pragma once
+
+#include "flow/stream.hpp"
+#include "flow/task.hpp"
+
+namespace weir::flow {
+
+template <class F>
+void for_each_input(frame* t, F&& f) {
+  for (unsigned i = 0; i < t->accesses; i++) {
+    access& a = *t->access_at(i);
+    switch (a.kind()) {
+      case waiter_kind::read:
+      case waiter_kind::update: f(a.bytes, static_cast<int>(a.source->node)); break;
+      case waiter_kind::window:
+        a.window->for_each_piece([&](const stream_window::piece& p) { f(p.bytes, static_cast<int>(p.source->node)); });
+        break;
+      default: break;  // skips read nothing, user memory is not ours to place
+    }
+  }
+}
+
+template <class F>
+void for_each_output(frame* t, F&& f) {
+  for (unsigned i = 0; i < t->versions; i++) {
+    const version& v = *t->version_at(i);
+    f(v.bytes, static_cast<int>(v.node));
+  }
+}
+
+}  // namespace weir::flow

@@ -1,0 +1,132 @@
+// The life of a version. README.md has the states and the proof.
+#include "flow/versions.hpp"
+
+#include "flow/task.hpp"
+
+namespace weir::flow {
+namespace {
+
+constexpr std::uint64_t low_half(std::uint64_t users) { return users & 0xffffffffu; }
+
+void bury(context& c, version& v) {
+  release_buffer(c, v);
+  frame* f = v.producer();
+  // The frame's last version takes the frame along. Frames with one version need no count.
+  if (f->versions == 1 || f->live.fetch_sub(1, std::memory_order_acq_rel) == 1) free_frame(c, f);
+}
+
+// The low half of `users` just became zero: superseded, published, and no task reads it any more.
+void unused(context& c, version& v, std::uint64_t users) {
+  if (v.heir != nullptr) satisfy(c, *v.heir, v.failed ? failure_of(v.producer()) : nullptr);
+  else if (users == 0) bury(c, v);
+}
+
+void retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t views) {
+  // One operation: the readers matched since it became current arrive, the datum's own use goes.
+  const std::uint64_t change = new_readers * version::one_user + views * version::one_view - version::while_current;
+  const std::uint64_t users = v.users.fetch_add(change, std::memory_order_acq_rel) + change;
+  if (low_half(users) == 0) unused(c, v, users);
+}
+
+}  // namespace
+
+bool subscribe(version& v, waiter& w) {
+  waiter* head = v.waiters.load(std::memory_order_acquire);
+  do {
+    if (head == version::published_mark()) return false;
+    w.next = head;
+  } while (!v.waiters.compare_exchange_weak(head, &w, std::memory_order_release, std::memory_order_acquire));
+  return true;
+}
+
+void drop_pending(context& c, frame* f, std::uint32_t n) {
+  if (f->pending.fetch_sub(n, std::memory_order_acq_rel) != n) return;
+  f->state.store(frame_state::ready, std::memory_order_relaxed);
+  c.ready.push(f);
+}
+
+void satisfy(context& c, waiter& w, const char* cause) {
+  if (w.kind() == waiter_kind::external) {
+    static_cast<external_wait&>(w).signal();
+    return;
+  }
+  frame* f = w.task();
+  if (cause != nullptr && w.kind() != waiter_kind::order) f->skipped_because.store(cause, std::memory_order_relaxed);
+  drop_pending(c, f, 1);
+}
+
+void publish(context& c, version& v, const char* cause) {
+  v.failed = cause != nullptr;
+  waiter* w = v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
+  while (w != nullptr && w != version::published_mark()) {
+    waiter* next = w->next;
+    satisfy(c, *w, cause);
+    w = next;
+  }
+}
+
+void drop_users(context& c, version& v, std::uint64_t n) {
+  const std::uint64_t users = v.users.fetch_sub(n, std::memory_order_acq_rel) - n;
+  if (low_half(users) == 0) unused(c, v, users);
+}
+
+void drop_view(context& c, version& v) {
+  if (v.users.fetch_sub(version::one_view, std::memory_order_acq_rel) == version::one_view) bury(c, v);
+}
+
+void replace_current(context& c, datum& d, version& v) {
+  version* old = d.current;
+  const std::uint64_t readers = d.readers;
+  d.current = &v;
+  d.readers = 0;
+  if (old != nullptr) retire(c, *old, readers, 0);
+}
+
+void succeed_current(context& c, datum& d, version& v, access& heir) {
+  version* old = d.current;
+  const std::uint64_t readers = d.readers;
+  old->heir = &heir;
+  d.current = &v;
+  d.readers = 0;
+  retire(c, *old, readers, 1);
+}
+
+void let_current_go(context& c, version& v, std::uint64_t readers) { retire(c, v, readers, 0); }
+
+void allocate_buffer(context& c, version& v) {
+  if (v.bytes == 0) return;
+  int pool = c.node;
+  if (c.common.several_nodes) {
+    if (c.common.mode == allocation::interleaved) pool = memory::place_interleaved;
+    if (c.common.mode == allocation::first_touch) pool = memory::place_unknown;
+  }
+  const memory::block b = c.buffers.allocate(v.bytes, pool);
+  v.buffer = b.data;
+  v.node = static_cast<std::int16_t>(b.place);
+}
+
+void release_buffer(context& c, version& v) noexcept {
+  if (v.buffer == nullptr) return;
+  const bool first_touch = c.common.several_nodes && c.common.mode == allocation::first_touch;
+  c.buffers.release({v.buffer, v.node, first_touch ? memory::place_unknown : v.node}, v.bytes);
+  v.buffer = nullptr;
+}
+
+void find_out_place(context& c, version& v) {
+  if (v.node == detail::node_unknown && v.buffer != nullptr) v.node = static_cast<std::int16_t>(c.common.buffers.node_of(v.buffer));
+}
+
+lock_result try_lock_resource(context& c, resource& r) {
+  std::uint32_t free = 0;
+  if (r.owner.compare_exchange_strong(free, c.creator, std::memory_order_acquire, std::memory_order_relaxed)) return lock_result::locked;
+  return free == c.creator ? lock_result::mine_already : lock_result::busy;
+}
+
+void lock_resource(context& c, resource& r) {
+  spin_wait wait;
+  while (try_lock_resource(c, r) != lock_result::locked) wait.once();
+}
+
+void unlock_resource(resource& r) { r.owner.store(0, std::memory_order_release); }
+
+}  // namespace weir::flow

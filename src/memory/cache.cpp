@@ -1,0 +1,111 @@
+// A worker's private stock of blocks: the lock-free half of the pools. Only its owner uses it.
+#include "memory/pools.hpp"
+
+#include <new>
+
+namespace weir::memory {
+
+cache::cache(pools& owner, int home)
+    : pools_(owner), home_(owner.pool_of(home)), stocks_(owner.pool_count()), uncounted_(owner.pool_count(), 0) {}
+
+cache::~cache() {
+  flush_counts();
+  for (std::size_t pool = 0; pool < stocks_.size(); pool++) {
+    if (!stocks_[pool]) continue;
+    for (int c = 0; c < class_count; c++) {
+      stock& s = (*stocks_[pool])[static_cast<std::size_t>(c)];
+      // What was never touched becomes ordinary free blocks; one cache ends at most once per thread.
+      while (s.fresh != s.fresh_end) {
+        auto* b = reinterpret_cast<free_block*>(s.fresh);
+        s.fresh += bytes_of_class(c);
+        b->place = place_unknown;
+        b->next = s.head;
+        s.head = b;
+        s.count++;
+      }
+      pools_.put_batch(static_cast<int>(pool), c, s.head, s.count);
+      if (s.spare != nullptr) pools_.put_batch(static_cast<int>(pool), c, s.spare, s.spare->batch_size);
+    }
+  }
+}
+
+block cache::allocate(std::size_t bytes, int pool) {
+  const int p = pools_.pool_of(pool);
+  if (pools_.counted_) count(p, static_cast<std::int64_t>(bytes));
+  if (bytes > largest_block_bytes) return {pools_.allocate_large(p, bytes), pool, pool};
+  const int c = class_of(bytes);
+  stock& s = stocks_of(p)[static_cast<std::size_t>(c)];
+  if (free_block* b = s.head; b != nullptr) {
+    s.head = b->next;
+    s.count--;
+    return {b, pool == place_unknown ? b->place : pool, pool};
+  }
+  block result = refill(p, c, s);
+  result.pool = pool;
+  if (pool != place_unknown) result.place = pool;
+  return result;
+}
+
+block cache::refill(int pool, int size_class, stock& s) {
+  free_block* batch = s.spare;
+  if (batch != nullptr) s.spare = nullptr;
+  else batch = pools_.take_batch(pool, size_class);
+  if (batch != nullptr) {
+    s.head = batch->next;
+    s.count = batch->batch_size - 1;
+    return {batch, batch->place, place_unknown};
+  }
+  if (s.fresh == s.fresh_end) pools_.carve(pool, size_class, s.fresh, s.fresh_end);
+  char* p = s.fresh;
+  s.fresh += bytes_of_class(size_class);
+  return {p, place_unknown, place_unknown};
+}
+
+void cache::release(block b, std::size_t bytes) noexcept {
+  const int p = pools_.pool_of(b.pool);
+  if (pools_.counted_) count(p, -static_cast<std::int64_t>(bytes));
+  if (bytes > largest_block_bytes) {
+    pools_.release_large(p, b.data, bytes);
+    return;
+  }
+  const int c = class_of(bytes);
+  stock& s = stocks_of(p)[static_cast<std::size_t>(c)];
+  auto* f = static_cast<free_block*>(b.data);
+  f->place = b.place;
+  f->next = s.head;
+  s.head = f;
+  s.count++;
+  // Blocks of other nodes are wanted there: they go home in small batches instead of waiting for two full ones.
+  const std::uint32_t full = batch_size(bytes_of_class(c));
+  if (p != home_) {
+    if (s.count * 8 >= full) {
+      pools_.put_batch(p, c, s.head, s.count);
+      s.head = nullptr;
+      s.count = 0;
+    }
+  } else if (s.count >= full) {
+    if (s.spare != nullptr) pools_.put_batch(p, c, s.spare, s.spare->batch_size);
+    s.spare = s.head;
+    s.spare->batch_size = s.count;
+    s.head = nullptr;
+    s.count = 0;
+  }
+}
+
+void cache::count(int pool, std::int64_t bytes) noexcept {
+  std::int64_t& n = uncounted_[static_cast<std::size_t>(pool)];
+  n += bytes;
+  if (n >= pools::count_precision_bytes || n <= -pools::count_precision_bytes) {
+    pools_.add(pool, n);
+    n = 0;
+  }
+}
+
+void cache::flush_counts() noexcept {
+  for (std::size_t pool = 0; pool < uncounted_.size(); pool++) {
+    if (uncounted_[pool] != 0 && pools_.counted_) pools_.add(static_cast<int>(pool), uncounted_[pool]);
+    uncounted_[pool] = 0;
+  }
+}
+
+}  // namespace weir::memory

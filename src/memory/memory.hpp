@@ -1,0 +1,5 @@
+// Umbrella header of src/memory: memory that knows which node it is on.
+#pragma once
+
+#include "memory/pools.hpp"
+#include "memory/size_classes.hpp"

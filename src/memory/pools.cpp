@@ -1,0 +1,123 @@
+// The central, locked half of the pools: chunks from the system and batches of free blocks.
+#include "memory/pools.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+namespace weir::memory {
+namespace {
+
+// Chunks: smaller would mean more mbind calls and no huge pages; larger wastes memory in classes that are hardly used.
+constexpr std::size_t first_chunk_bytes = std::size_t{256} << 10;
+constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
+
+void touch_pages(char* p, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += os::page_bytes()) const_cast<volatile char*>(p)[i] = 0;
+}
+
+void raise(atomic<std::int64_t>& peak, std::int64_t value) {
+  std::int64_t seen = peak.load(std::memory_order_relaxed);
+  while (value > seen && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+pools::pools(os::memory_backend& backend, std::vector<int> os_nodes, bool counted)
+    : os_(backend), os_nodes_(std::move(os_nodes)), counted_(counted), central_(pool_count()), usage_(pool_count() + 1) {}
+
+pools::~pools() {
+  for (central& c : central_)
+    for (chunk& k : c.chunks) os_.unmap(k.data, k.bytes);
+}
+
+cache::free_block* pools::take_batch(int pool, int size_class) {
+  central& c = central_[static_cast<std::size_t>(pool)];
+  std::lock_guard guard(c.lock);
+  shelf& s = c.shelves[static_cast<std::size_t>(size_class)];
+  cache::free_block* head = s.batches;
+  if (head != nullptr) s.batches = head->next_batch;
+  return head;
+}
+
+void pools::put_batch(int pool, int size_class, cache::free_block* head, std::uint32_t count) noexcept {
+  if (head == nullptr) return;
+  central& c = central_[static_cast<std::size_t>(pool)];
+  head->batch_size = count;
+  std::lock_guard guard(c.lock);
+  shelf& s = c.shelves[static_cast<std::size_t>(size_class)];
+  head->next_batch = s.batches;
+  s.batches = head;
+}
+
+// A run of blocks nobody has touched yet. Nothing is written to them: the pages stay unplaced until a task writes.
+void pools::carve(int pool, int size_class, char*& begin, char*& end) {
+  const std::size_t block_bytes = bytes_of_class(size_class);
+  central& c = central_[static_cast<std::size_t>(pool)];
+  std::lock_guard guard(c.lock);
+  shelf& s = c.shelves[static_cast<std::size_t>(size_class)];
+  if (s.open_chunk < 0 || c.chunks[static_cast<std::size_t>(s.open_chunk)].used + block_bytes > c.chunks[static_cast<std::size_t>(s.open_chunk)].bytes) {
+    const std::size_t wanted = std::max(block_bytes, s.open_chunk < 0 ? first_chunk_bytes : chunk_bytes);
+    char* data = new_chunk(pool, wanted, true);
+    if (data == nullptr) throw std::bad_alloc();
+    c.chunks.push_back({data, wanted, 0, block_bytes});
+    s.open_chunk = static_cast<int>(c.chunks.size()) - 1;
+  }
+  chunk& k = c.chunks[static_cast<std::size_t>(s.open_chunk)];
+  const std::size_t n = std::min<std::size_t>(batch_size(block_bytes), (k.bytes - k.used) / block_bytes);
+  begin = k.data + k.used;
+  end = begin + n * block_bytes;
+  k.used += n * block_bytes;
+}
+
+char* pools::new_chunk(int pool, std::size_t bytes, bool touch) {
+  const std::size_t alignment = bytes >= chunk_bytes ? chunk_bytes : os::page_bytes();
+  auto* p = static_cast<char*>(os_.map((bytes + os::page_bytes() - 1) & ~(os::page_bytes() - 1), alignment));
+  if (p == nullptr) return nullptr;
+  if (alignment == chunk_bytes) madvise(p, bytes, MADV_HUGEPAGE);
+  if (node_count() < 2) return p;
+  if (pool < node_count()) {
+    if (!os_.prefer_node(p, bytes, os_nodes_[static_cast<std::size_t>(pool)])) {
+      bind_refused_.store(true, std::memory_order_relaxed);
+      // First touch is all that is left: a worker refills from its own node, so touching now puts the pages there.
+      if (touch) touch_pages(p, bytes);
+    }
+  } else if (pool == pool_of(place_interleaved) && !os_.interleave(p, bytes, os_nodes_)) {
+    interleave_refused_.store(true, std::memory_order_relaxed);
+  }
+  return p;
+}
+
+void* pools::allocate_large(int pool, std::size_t bytes) {
+  char* p = new_chunk(pool, bytes, true);
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+
+void pools::release_large(int, void* p, std::size_t bytes) noexcept { os_.unmap(p, (bytes + os::page_bytes() - 1) & ~(os::page_bytes() - 1)); }
+
+void pools::add(int pool, std::int64_t bytes) noexcept {
+  const auto charge = [bytes](usage& u) { raise(u.peak, u.live.fetch_add(bytes, std::memory_order_relaxed) + bytes); };
+  charge(usage_[static_cast<std::size_t>(pool)]);
+  charge(usage_.back());
+}
+
+std::int64_t pools::live_bytes() const { return usage_.back().live.load(std::memory_order_relaxed); }
+std::int64_t pools::peak_bytes() const { return usage_.back().peak.load(std::memory_order_relaxed); }
+std::int64_t pools::peak_bytes(int node) const { return usage_[static_cast<std::size_t>(pool_of(node))].peak.load(std::memory_order_relaxed); }
+
+void pools::reset_peaks() {
+  for (usage& u : usage_) u.peak.store(u.live.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+losses pools::lost() const { return {bind_refused_.load(std::memory_order_relaxed), interleave_refused_.load(std::memory_order_relaxed)}; }
+
+int pools::node_of(const void* p) const {
+  const int os_node = os_.node_of(p);
+  const auto it = std::find(os_nodes_.begin(), os_nodes_.end(), os_node);
+  return it == os_nodes_.end() ? place_unknown : static_cast<int>(it - os_nodes_.begin());
+}
+
+}  // namespace weir::memory

@@ -1,0 +1,162 @@
+// Per-node pools (seed 000 section 3.1): free lists by size class, a cache per worker in front of them, chunks from the
+// system bound to the node. Whoever holds a block knows its size and place, so blocks carry no header, and freeing
+// asks nobody. src/memory/README.md explains the states of a block.
+#pragma once
+
+#include "base/base.hpp"
+#include "memory/size_classes.hpp"
+#include "os/os.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace weir::memory {
+
+// Where a block is: a node's index, or one of these.
+inline constexpr int place_unknown = -1;      // from the first-touch pool, not written yet
+inline constexpr int place_interleaved = -2;  // pages round robin over all nodes
+
+struct block {
+  void* data = nullptr;
+  int place = place_unknown;  // where its pages are
+  int pool = place_unknown;   // whose it is: equal to place, but for first touch, whose blocks lie where they lie
+};
+
+class pools;
+
+// One worker's private stock of blocks, so that the common case takes no lock. Used by one thread at a time.
+class cache {
+ public:
+  // `home`: the place this cache mostly allocates from; blocks of other places are handed on early.
+  cache(pools& owner, int home);
+  ~cache();  // gives everything back
+  cache(const cache&) = delete;
+  cache& operator=(const cache&) = delete;
+
+  // A block of at least `bytes` from a pool: a node's, place_interleaved, or place_unknown for first touch (the
+  // result's place then says where an earlier writer put it). Throws std::bad_alloc. Some 5 ns; a lock at every
+  // batch_size()th.
+  block allocate(std::size_t bytes, int pool);
+  // `bytes` as asked for. Into any thread's cache; the block goes back to its pool.
+  void release(block, std::size_t bytes) noexcept;
+  // Counting with limited precision: what this cache has not reported yet.
+  void flush_counts() noexcept;
+
+ private:
+  friend class pools;
+  struct free_block {
+    free_block* next;
+    free_block* next_batch;  // of a batch's first block, in the central list
+    std::uint32_t batch_size;
+    std::int32_t place;  // first-touch pool: where an earlier writer put it
+  };
+  struct stock {
+    free_block* head = nullptr;    // in use
+    free_block* spare = nullptr;   // one full batch
+    char* fresh = nullptr;         // never used yet
+    char* fresh_end = nullptr;
+    std::uint32_t count = 0;       // blocks in head
+  };
+  using stocks = std::array<stock, class_count>;
+
+  stocks& stocks_of(int pool) {
+    if (!stocks_[static_cast<std::size_t>(pool)]) stocks_[static_cast<std::size_t>(pool)] = std::make_unique<stocks>();
+    return *stocks_[static_cast<std::size_t>(pool)];
+  }
+  block refill(int pool, int size_class, stock&);
+  void count(int pool, std::int64_t bytes) noexcept;
+
+  pools& pools_;
+  int home_;  // index of a pool
+  std::vector<std::unique_ptr<stocks>> stocks_;  // by pool
+  std::vector<std::int64_t> uncounted_;          // bytes allocated minus released, by pool
+};
+
+// What placement could not be had, for weir topo and statistics.
+struct losses {
+  bool bind_refused = false;        // mbind refused: pages are placed by touching them
+  bool interleave_refused = false;
+};
+
+class pools {
+ public:
+  // `os_nodes[i]` is the system's number of node i. `counted`: keep usage and peak (buffers do, frames do not).
+  pools(os::memory_backend&, std::vector<int> os_nodes, bool counted);
+  ~pools();
+  pools(const pools&) = delete;
+  pools& operator=(const pools&) = delete;
+
+  int node_count() const { return static_cast<int>(os_nodes_.size()); }
+  // Bytes asked for and not released; exact to count_precision_bytes per cache.
+  std::int64_t live_bytes() const;
+  std::int64_t peak_bytes() const;
+  std::int64_t peak_bytes(int node) const;
+  void reset_peaks();
+  losses lost() const;
+  int node_of(const void* p) const;  // index of the node this page is on, or place_unknown; a system call
+
+  // Calls f(first byte, bytes handed out, block bytes) for every chunk that was cut into blocks; f must not allocate.
+  template <class F> void for_each_chunk(F&& f) const {
+    for (const central& c : central_) {
+      std::lock_guard guard(c.lock);
+      for (const chunk& k : c.chunks) f(k.data, k.used, k.block_bytes);
+    }
+  }
+
+  // A cache reports its counts when they have moved by this much. Larger: coarser peaks. Smaller: more shared writes.
+  static constexpr std::int64_t count_precision_bytes = 64 * 1024;
+
+ private:
+  friend class cache;
+  struct chunk {
+    char* data;
+    std::size_t bytes;
+    std::size_t used;         // handed out so far
+    std::size_t block_bytes;  // 0: a large block of its own
+  };
+  struct shelf {  // one size class
+    cache::free_block* batches = nullptr;
+    int open_chunk = -1;
+  };
+  struct alignas(cache_line_bytes) central {
+    mutable spin_lock lock;
+    std::array<shelf, class_count> shelves;
+    std::vector<chunk> chunks;
+  };
+  struct alignas(cache_line_bytes) usage {
+    atomic<std::int64_t> live{0};
+    atomic<std::int64_t> peak{0};
+  };
+
+  int pool_of(int place) const { return place >= 0 ? place : node_count() + (place == place_interleaved ? 0 : 1); }
+  std::size_t pool_count() const { return os_nodes_.size() + 2; }
+  cache::free_block* take_batch(int pool, int size_class);
+  void put_batch(int pool, int size_class, cache::free_block* head, std::uint32_t count) noexcept;
+  void carve(int pool, int size_class, char*& begin, char*& end);
+  char* new_chunk(int pool, std::size_t bytes, bool touch);
+  void* allocate_large(int pool, std::size_t bytes);
+  void release_large(int pool, void* p, std::size_t bytes) noexcept;
+  void add(int pool, std::int64_t bytes) noexcept;
+
+  os::memory_backend& os_;
+  std::vector<int> os_nodes_;
+  bool counted_;
+  std::vector<central> central_;  // by pool
+  std::vector<usage> usage_;      // by pool, then the total
+  atomic<bool> bind_refused_{false}, interleave_refused_{false};
+};
+
+// Blocks a cache takes or gives at a time: bounded in number and in bytes, so that large blocks do not pile up where
+// nobody needs them.
+constexpr std::uint32_t batch_size(std::size_t block_bytes) {
+  constexpr std::size_t batch_bytes = 128 * 1024, most = 32;
+  const std::size_t n = batch_bytes / block_bytes;
+  return static_cast<std::uint32_t>(n < 1 ? 1 : n > most ? most : n);
+}
+
+}  // namespace weir::memory

@@ -1,0 +1,85 @@
+// Linux memory policy through raw system calls: libnuma is not needed at run time, and a refusal is an answer.
+#include "os/memory.hpp"
+
+#include <linux/mempolicy.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace weir::os {
+namespace {
+
+constexpr std::size_t max_nodes = 1024;
+constexpr std::size_t bits_per_word = 8 * sizeof(unsigned long);
+using node_mask = std::array<unsigned long, max_nodes / bits_per_word>;
+
+bool set(node_mask& mask, int os_node) {
+  if (os_node < 0 || static_cast<std::size_t>(os_node) >= max_nodes) return false;
+  mask[static_cast<std::size_t>(os_node) / bits_per_word] |= 1ul << (static_cast<std::size_t>(os_node) % bits_per_word);
+  return true;
+}
+
+bool set_policy(void* p, std::size_t bytes, int mode, const node_mask& mask) {
+  return syscall(SYS_mbind, p, bytes, mode, mask.data(), max_nodes + 1, 0u) == 0;
+}
+
+void* map_aligned(std::size_t bytes, std::size_t alignment) {
+  const std::size_t total = bytes + alignment;
+  void* raw = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  const auto start = reinterpret_cast<std::uintptr_t>(raw);
+  const std::uintptr_t aligned = (start + alignment - 1) & ~(alignment - 1);
+  if (aligned > start) munmap(raw, aligned - start);
+  const std::uintptr_t end = start + total, used_end = aligned + bytes;
+  if (end > used_end) munmap(reinterpret_cast<void*>(used_end), end - used_end);
+  return reinterpret_cast<void*>(aligned);
+}
+
+class linux_memory : public memory_backend {
+ public:
+  void* map(std::size_t bytes, std::size_t alignment) override { return map_aligned(bytes, alignment); }
+  void unmap(void* p, std::size_t bytes) override { munmap(p, bytes); }
+  bool prefer_node(void* p, std::size_t bytes, int os_node) override {
+    node_mask mask{};
+    return set(mask, os_node) && set_policy(p, bytes, MPOL_PREFERRED, mask);
+  }
+  bool interleave(void* p, std::size_t bytes, std::span<const int> os_nodes) override {
+    node_mask mask{};
+    for (int n : os_nodes)
+      if (!set(mask, n)) return false;
+    return set_policy(p, bytes, MPOL_INTERLEAVE, mask);
+  }
+  int node_of(const void* p) override {
+    int node = -1;
+    if (syscall(SYS_get_mempolicy, &node, nullptr, 0ul, p, MPOL_F_NODE | MPOL_F_ADDR) != 0) return -1;
+    return node;
+  }
+};
+
+class ordinary_memory : public linux_memory {
+ public:
+  bool prefer_node(void*, std::size_t, int) override { return true; }
+  bool interleave(void*, std::size_t, std::span<const int>) override { return true; }
+  int node_of(const void*) override { return -1; }
+};
+
+}  // namespace
+
+memory_backend& host_memory() {
+  static linux_memory m;
+  return m;
+}
+
+memory_backend& pretended_memory() {
+  static ordinary_memory m;
+  return m;
+}
+
+std::size_t page_bytes() {
+  static const std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+}  // namespace weir::os

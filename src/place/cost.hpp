@@ -1,0 +1,67 @@
+// Bytes per node, and the node from which they are cheapest to reach: what the push rules share.
+#pragma once
+
+#include "place/place.hpp"
+
+#include <array>
+
+namespace weir::place {
+
+// Weighted bytes by node (seed 000 Algorithm 1, lines 5-21).
+class byte_tally {
+ public:
+  void add(std::uint64_t bytes, int node, double weight) {
+    total_ += bytes;
+    if (node < 0 || bytes == 0) return;  // not placed yet, or spread: counts for the threshold only
+    const auto n = static_cast<std::int16_t>(node);
+    for (int i = 0; i < used_; i++)
+      if (entries_[static_cast<std::size_t>(i)].node == n) {
+        entries_[static_cast<std::size_t>(i)].weight += weight * static_cast<double>(bytes);
+        return;
+      }
+    // Tasks that touch more nodes than this weigh them by their first ones; they are local nowhere anyway.
+    if (used_ < max_entries) entries_[static_cast<std::size_t>(used_++)] = {n, weight * static_cast<double>(bytes)};
+  }
+  std::uint64_t total_bytes() const { return total_; }
+
+  // The node with the lowest sum of weight times access cost, of those that have a worker; ties go to the activating
+  // worker's own node. O(nodes x nodes touched). `here` if nothing is placed.
+  int cheapest_node(const view& v, bool writes) const {
+    if (used_ == 0) return here;
+    int best = here;
+    double lowest = 0;
+    const auto cost_from = [&](int from) {
+      double sum = 0;
+      for (int i = 0; i < used_; i++) {
+        const auto& e = entries_[static_cast<std::size_t>(i)];
+        sum += e.weight * (writes ? v.machine.write_cost(from, e.node) : v.machine.read_cost(from, e.node));
+      }
+      return sum;
+    };
+    if (v.node >= 0 && v.node_has_worker[static_cast<std::size_t>(v.node)]) {
+      best = v.node;
+      lowest = cost_from(best);
+    }
+    for (int n = 0; n < v.machine.node_count(); n++) {
+      if (!v.node_has_worker[static_cast<std::size_t>(n)] || n == v.node) continue;
+      const double cost = cost_from(n);
+      if (best == here || cost < lowest) {
+        best = n;
+        lowest = cost;
+      }
+    }
+    return best;
+  }
+
+ private:
+  struct entry {
+    std::int16_t node;
+    double weight;
+  };
+  static constexpr int max_entries = 16;
+  std::array<entry, max_entries> entries_;
+  int used_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace weir::place

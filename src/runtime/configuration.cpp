@@ -1,0 +1,68 @@
+// Options and environment: what a runtime is made of.
+#include "runtime/runtime.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+namespace weir::detail {
+namespace {
+
+// More workers than this are a typing error.
+constexpr int most_workers = 32767;
+
+const char* environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+int wanted_workers(const runtime_options& o) {
+  if (o.workers < 0 || o.workers > most_workers)
+    throw configuration_error("runtime_options::workers is " + std::to_string(o.workers) + "; expected 0 (one per CPU) to " + std::to_string(most_workers));
+  if (o.workers > 0) return o.workers;
+  const char* text = environment("WEIR_WORKERS");
+  if (text == nullptr) return 0;
+  int n = 0;
+  const auto [end, error] = std::from_chars(text, text + std::strlen(text), n);
+  if (error != std::errc() || *end != '\0' || n < 0 || n > most_workers)
+    throw configuration_error(std::string("WEIR_WORKERS=") + text + ": expected 0 (one per CPU) to " + std::to_string(most_workers));
+  return n;
+}
+
+}  // namespace
+
+place::policy chosen_policy(const runtime_options& o) {
+  if (!o.policy.empty()) return place::parse(o.policy);
+  if (const char* text = environment("WEIR_POLICY")) return place::parse(text);
+  return place::parse("local");
+}
+
+bool chosen_binding(const runtime_options& o) {
+  const char* text = environment("WEIR_BIND");
+  if (text == nullptr) return o.bind;
+  if (std::strcmp(text, "0") != 0 && std::strcmp(text, "1") != 0) throw configuration_error(std::string("WEIR_BIND=") + text + ": expected 0 or 1");
+  return o.bind && text[0] == '1';
+}
+
+std::vector<int> chosen_cpus(const runtime_options& o, const machine::description& m) {
+  if (m.cpus.empty()) throw machine_error("machine " + m.name + " has no CPU this process may use");
+  int workers = wanted_workers(o);
+  if (workers == 0) {
+    workers = static_cast<int>(std::min<std::size_t>(m.cpus.size(), most_workers));
+    // A cgroup's quota is CPU time: more threads than that would only be throttled.
+    if (m.cpu_quota > 0) workers = std::clamp(static_cast<int>(std::ceil(m.cpu_quota)), 1, workers);
+  }
+  // Round robin over the nodes, so that few workers still use the memory of many.
+  std::vector<int> order;
+  for (std::size_t rank = 0; order.size() < m.cpus.size(); rank++)
+    for (const auto& n : m.nodes)
+      if (rank < n.cpus.size()) order.push_back(n.cpus[rank]);
+  std::vector<int> cpus;
+  for (int w = 0; w < workers; w++) cpus.push_back(order[static_cast<std::size_t>(w) % order.size()]);
+  std::stable_sort(cpus.begin(), cpus.end(), [&](int a, int b) { return m.cpus[static_cast<std::size_t>(a)].node < m.cpus[static_cast<std::size_t>(b)].node; });
+  return cpus;
+}
+
+}  // namespace weir::detail

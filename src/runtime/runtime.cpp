@@ -1,0 +1,250 @@
+// weir::runtime, weir::scope, and what data handles need of a runtime.
+#include "runtime/runtime.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+namespace weir {
+namespace detail {
+
+runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, std::vector<int> cpus)
+    : machine(std::move(m)), policy_name(p.name), engine(machine, std::move(cpus), std::move(p), {chosen_binding(o), o.backlog}), start_ns(os::now_ns()) {}
+
+void hold(runtime_state& s) { s.holders.fetch_add(1, std::memory_order_relaxed); }
+
+void let_go(runtime_state* s) noexcept {
+  if (s->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete s;
+}
+
+namespace {
+
+// Ends weir::runtime: nothing is lost, nothing is thrown.
+void end_runtime(runtime_state* s) {
+  if (s->engine.forked()) return;  // the workers are in the parent: what is here cannot be ended, only left
+  try {
+    s->engine.wait_until([s] { return s->engine.quiescent(); });
+  } catch (const error& e) {
+    std::fprintf(stderr, "weir: %s\n", e.what());
+  }
+  if (s->print_statistics) std::fputs(collect_statistics(*s).to_string().c_str(), stderr);
+  s->engine.shared().addresses_forget_done();
+  s->engine.stop();
+  let_go(s);
+}
+
+// Throws a scope's first failure, once.
+void rethrow_failure(scope_state& scope) {
+  std::exception_ptr failure;
+  {
+    std::lock_guard guard(scope.lock);
+    failure = std::exchange(scope.first_failure, nullptr);
+    scope.failed.store(0, std::memory_order_relaxed);
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+// Waits; what went wrong in the scope itself says more than that waiting was given up.
+void wait_for_scope(engine::engine& e, scope_state& scope, const std::function<bool()>& done) {
+  std::exception_ptr gave_up;
+  try {
+    e.wait_until(done);
+  } catch (const deadlock_error&) {
+    gave_up = std::current_exception();
+  }
+  scope.cancelled.store(0, std::memory_order_relaxed);
+  rethrow_failure(scope);
+  if (gave_up != nullptr) std::rethrow_exception(gave_up);
+}
+
+}  // namespace
+
+frame* create_frame(runtime_state& rt, scope_state* scope, const task_ops* ops, const task_options& o, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment) {
+  return rt.engine.create(scope, ops, o, versions, accesses, closure_bytes, closure_alignment);
+}
+void discard_frame(runtime_state& rt, frame* f) noexcept { rt.engine.discard(f); }
+void submit_frame(runtime_state& rt, frame* f) { rt.engine.submit(f); }
+
+void throw_null_access(const char* what) { throw usage_error(std::string("a task names ") + what + " that refers to nothing; make it with weir::runtime first"); }
+
+void throw_slice_error(const datum* d, std::size_t offset, std::size_t count) {
+  if (d == nullptr) throw_null_access("a weir::data handle");
+  throw usage_error(std::string("datum ") + (d->name ? d->name : "(unnamed)") + ": elements " + std::to_string(offset) + " to " + std::to_string(offset + count) + " were asked for, it has " +
+                    std::to_string(d->bytes / d->element_bytes));
+}
+
+datum* create_datum(runtime_state& rt, std::size_t elements, std::size_t element_bytes, const char* name) {
+  rt.engine.throw_if_forked();
+  // 48 bits of bytes: more than any machine's address space.
+  if (elements > (std::size_t{1} << 47) / element_bytes)
+    throw usage_error(std::string("datum ") + (name ? name : "(unnamed)") + ": " + std::to_string(elements) + " elements of " + std::to_string(element_bytes) + " bytes are more than can be addressed");
+  engine::slot& s = rt.engine.current();
+  auto* d = new (s.flow.frames.allocate(sizeof(datum), s.flow.node).data) datum;
+  d->bytes = elements * element_bytes;
+  d->element_bytes = static_cast<std::uint32_t>(element_bytes);
+  d->runtime = &rt;
+  d->name = name;
+  d->home = static_cast<std::int16_t>(s.flow.node);
+  hold(rt);
+  return d;
+}
+
+// The first version's producer is a task that is done already.
+void fill_datum(datum* d, const void* values) {
+  static constexpr task_ops nothing{nullptr, nullptr};
+  flow::context& c = d->runtime->engine.current().flow;
+  frame* f = flow::create_frame(c, nullptr, &nothing, {.name = d->name}, 1, 0, 0, 1);
+  cursor at{f};
+  version& v = put_version(at, version_kind::replace, d, d->bytes);
+  try {
+    flow::allocate_buffer(c, v);
+  } catch (...) {
+    flow::free_frame(c, f);
+    release_datum(d);
+    throw;
+  }
+  if (d->bytes != 0) std::memcpy(v.buffer, values, d->bytes);
+  flow::find_out_place(c, v);
+  v.heir = nullptr;
+  v.users.store(version::while_current, std::memory_order_relaxed);
+  v.waiters.store(version::published_mark(), std::memory_order_release);
+  f->state.store(frame_state::done, std::memory_order_relaxed);
+  flow::lock_resource(c, *d);
+  flow::replace_current(c, *d, v);
+  flow::unlock_resource(*d);
+}
+
+void release_datum(datum* d) noexcept {
+  if (d->handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  runtime_state* rt = d->runtime;
+  if (rt->engine.forked()) return;
+  engine::slot& s = rt->engine.current();
+  if (version* v = d->current; v != nullptr) {
+    const std::uint64_t readers = d->readers;
+    d->current = nullptr;
+    flow::let_current_go(s.flow, *v, readers);
+    rt->engine.route_released(s);
+  }
+  s.flow.frames.release({d, d->home, d->home}, sizeof(datum));
+  let_go(rt);
+}
+
+version* acquire_view(datum* d) {
+  engine::engine& e = d->runtime->engine;
+  flow::context& c = e.current().flow;
+  flow::lock_resource(c, *d);
+  version* v = d->current;
+  if (v != nullptr) v->users.fetch_add(version::one_view, std::memory_order_relaxed);
+  flow::unlock_resource(*d);
+  if (v == nullptr) throw usage_error(std::string("datum ") + (d->name ? d->name : "(unnamed)") + " is read, but no task writes it; spawn one first, or make it from values");
+  flow::external_wait wait(&engine::engine::notify, &e);
+  std::exception_ptr gave_up;
+  if (flow::subscribe(*v, wait)) {
+    try {
+      e.wait_until([&] { return wait.done(); });
+    } catch (const deadlock_error&) {
+      gave_up = std::current_exception();
+    }
+  }
+  if (v->failed || gave_up != nullptr) {
+    const std::string cause = flow::failure_of(v->producer());
+    release_view(*d->runtime, v);
+    if (gave_up != nullptr) std::rethrow_exception(gave_up);
+    throw task_failed(std::string("datum ") + (d->name ? d->name : "(unnamed)") + " cannot be read: task " + cause + " failed before it was written", nullptr);
+  }
+  return v;
+}
+
+void release_view(runtime_state& rt, version* v) noexcept {
+  engine::slot& s = rt.engine.current();
+  flow::drop_view(s.flow, *v);
+}
+
+stream_state* create_stream(runtime_state& rt, std::size_t element_bytes, const char* name) {
+  rt.engine.throw_if_forked();
+  auto* s = new stream_state;
+  s->runtime = &rt;
+  s->element_bytes = static_cast<std::uint32_t>(element_bytes);
+  s->name = name;
+  hold(rt);
+  s->retire = [](stream_state* stream) { let_go(stream->runtime); };
+  auto& registry = *rt.engine.shared().streams;
+  std::lock_guard guard(registry.lock);
+  registry.all.insert(s);
+  return s;
+}
+void retain_stream(stream_state* s) noexcept { flow::retain(*s); }
+void release_stream(stream_state* s) noexcept {
+  if (s->runtime->engine.forked()) return;
+  flow::release(s->runtime->engine.current().flow, s);
+}
+
+}  // namespace detail
+
+runtime::runtime(const runtime_options& o) : state_(nullptr, &detail::end_runtime) {
+  place::policy p = detail::chosen_policy(o);
+  machine::description m = machine::load(o.machine);
+  std::vector<int> cpus = detail::chosen_cpus(o, m);
+  state_.reset(new detail::runtime_state(o, std::move(m), std::move(p), std::move(cpus)));
+  const char* print = std::getenv("WEIR_STATS");
+  state_->print_statistics = print != nullptr && std::strcmp(print, "1") == 0;
+}
+
+runtime::~runtime() = default;
+
+void runtime::wait() {
+  engine::engine& e = state_->engine;
+  if (e.in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
+  detail::wait_for_scope(e, e.root(), [&e] { return e.quiescent(); });
+  e.shared().addresses_forget_done();
+}
+
+void runtime::cancel() noexcept { state_->engine.root().cancelled.store(1, std::memory_order_relaxed); }
+
+int runtime::workers() const noexcept { return state_->engine.scheduler().worker_count(); }
+int runtime::nodes() const noexcept { return state_->machine.node_count(); }
+const std::string& runtime::policy() const noexcept { return state_->policy_name; }
+
+runtime::open_end::open_end(runtime& rt) : state_(rt.state_.get()) { state_->engine.open_ends.fetch_add(1, std::memory_order_relaxed); }
+runtime::open_end::~open_end() {
+  state_->engine.open_ends.fetch_sub(1, std::memory_order_relaxed);
+  state_->engine.notify_waiters();
+}
+
+scope::scope(runtime& rt) : runtime_(rt.state_.get()), state_(std::make_shared<detail::scope_state>()) {}
+
+scope::~scope() {
+  try {
+    wait();
+  } catch (...) {  // the destructor's promise; wait() is there for who wants to know
+  }
+}
+
+void scope::wait() {
+  detail::scope_state& s = *state_;
+  detail::wait_for_scope(runtime_->engine, s, [&s] { return s.outstanding.load(std::memory_order_acquire) == 0; });
+}
+
+void scope::cancel() noexcept { state_->cancelled.store(1, std::memory_order_relaxed); }
+bool scope::cancelled() const noexcept { return state_->cancelled.load(std::memory_order_relaxed) != 0; }
+
+namespace this_task {
+
+int worker() noexcept {
+  const engine::slot* s = engine::engine::this_worker();
+  return s != nullptr && s->depth > 0 ? s->index() : -1;
+}
+int node() noexcept {
+  const engine::slot* s = engine::engine::this_worker();
+  return s != nullptr && s->depth > 0 ? s->queues.node : -1;
+}
+bool cancelled() noexcept {
+  const engine::slot* s = engine::engine::this_worker();
+  if (s == nullptr || s->running == nullptr) return false;
+  const detail::scope_state& scope = s->running->scope != nullptr ? *s->running->scope : s->root;
+  return scope.cancelled.load(std::memory_order_relaxed) != 0 || scope.failed.load(std::memory_order_relaxed) != 0;
+}
+
+}  // namespace this_task
+}  // namespace weir

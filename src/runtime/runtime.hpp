@@ -1,0 +1,38 @@
+// Umbrella header of src/runtime: the wiring between the public API and the parts, and configuration.
+#pragma once
+
+#include "engine/engine.hpp"
+
+#include <weir/weir.hpp>
+
+#include <atomic>
+#include <string>
+
+namespace weir::detail {
+
+// Behind weir::runtime. Lives until the runtime is gone and no datum or stream handle is left: handles may be
+// destroyed late, they may only not be used.
+struct runtime_state {
+  runtime_state(const runtime_options& options, machine::description m, place::policy p, std::vector<int> cpus);
+
+  machine::description machine;
+  std::string policy_name;
+  engine::engine engine;
+  atomic<std::uint64_t> holders{1};
+  atomic<std::uint64_t> start_ns;
+  statistics baseline;  // what reset_statistics() subtracts
+  bool print_statistics = false;
+};
+
+void hold(runtime_state&);
+void let_go(runtime_state*) noexcept;
+
+statistics collect_statistics(const runtime_state&);
+
+// What the options and the environment ask for. Throw configuration_error.
+place::policy chosen_policy(const runtime_options&);
+bool chosen_binding(const runtime_options&);
+// CPUs (indices into the machine's) for the workers, spread over the nodes, in ascending order of node.
+std::vector<int> chosen_cpus(const runtime_options&, const machine::description&);
+
+}  // namespace weir::detail

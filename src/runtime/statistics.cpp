@@ -1,0 +1,112 @@
+// Adding up what the workers counted.
+#include "runtime/runtime.hpp"
+
+#include <cstdio>
+#include <numeric>
+
+namespace weir {
+namespace {
+
+std::uint64_t sum(const std::vector<std::uint64_t>& v, std::size_t first) {
+  return first >= v.size() ? 0 : std::accumulate(v.begin() + static_cast<std::ptrdiff_t>(first), v.end(), std::uint64_t{0});
+}
+
+void subtract(std::vector<std::uint64_t>& from, const std::vector<std::uint64_t>& what) {
+  for (std::size_t i = 0; i < from.size() && i < what.size(); i++) from[i] -= what[i];
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  while (value >= 1024 && unit < 4) {
+    value /= 1024;
+    unit++;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+  return text;
+}
+
+}  // namespace
+
+std::uint64_t statistics::steals() const { return sum(steals_by_distance, 0); }
+std::uint64_t statistics::read_local() const { return read_bytes_by_distance.empty() ? 0 : read_bytes_by_distance[0]; }
+std::uint64_t statistics::read_remote() const { return sum(read_bytes_by_distance, 1); }
+std::uint64_t statistics::write_local() const { return write_bytes_by_distance.empty() ? 0 : write_bytes_by_distance[0]; }
+std::uint64_t statistics::write_remote() const { return sum(write_bytes_by_distance, 1); }
+
+double statistics::locality() const {
+  const std::uint64_t local = read_local() + write_local(), all = local + read_remote() + write_remote();
+  return all == 0 ? 1.0 : static_cast<double>(local) / static_cast<double>(all);
+}
+
+std::string statistics::to_string() const {
+  std::string text;
+  const auto line = [&](const char* what, const std::string& value) {
+    char row[160];
+    std::snprintf(row, sizeof row, "weir: %-16s %s\n", what, value.c_str());
+    text += row;
+  };
+  char number[64];
+  line("policy", policy + ", " + std::to_string(workers) + (workers == 1 ? " worker on " : " workers on ") + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"));
+  std::snprintf(number, sizeof number, "%.3f s", seconds);
+  line("time", number);
+  line("tasks", std::to_string(tasks));
+  line("steals", std::to_string(steals()));
+  line("pushes", std::to_string(pushes) + ", refused " + std::to_string(pushes_refused));
+  std::snprintf(number, sizeof number, "%.1f %%", 100 * locality());
+  line("locality", std::string(number) + " of dependence bytes");
+  for (std::size_t i = 0; i < distance_classes.size(); i++) {
+    std::snprintf(number, sizeof number, "at distance %.0f", distance_classes[i]);
+    line(number, "read " + bytes_text(read_bytes_by_distance[i]) + ", written " + bytes_text(write_bytes_by_distance[i]) + ", steals " + std::to_string(steals_by_distance[i]));
+  }
+  line("peak in buffers", bytes_text(peak_buffer_bytes));
+  return text;
+}
+
+statistics detail::collect_statistics(const runtime_state& rt) {
+  const engine::engine& e = rt.engine;
+  statistics s;
+  s.policy = rt.policy_name;
+  s.workers = e.scheduler().worker_count();
+  s.nodes = rt.machine.node_count();
+  s.distance_classes = e.scheduler().distance_classes();
+  const std::size_t classes = s.distance_classes.size();
+  s.steals_by_distance.assign(classes, 0);
+  s.read_bytes_by_distance.assign(classes, 0);
+  s.write_bytes_by_distance.assign(classes, 0);
+  e.for_each_slot([&](const engine::slot& slot) {
+    s.tasks += slot.finished.read();
+    s.pushes += slot.queues.pushes.read();
+    s.pushes_refused += slot.queues.pushes_refused.read();
+    for (std::size_t k = 0; k < classes; k++) {
+      s.steals_by_distance[k] += slot.queues.steals[k].read();
+      s.read_bytes_by_distance[k] += slot.read_bytes[k].read();
+      s.write_bytes_by_distance[k] += slot.written_bytes[k].read();
+    }
+  });
+  const memory::pools& buffers = e.shared().buffers;
+  for (int n = 0; n < buffers.node_count(); n++) s.peak_buffer_bytes_by_node.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.peak_bytes(n))));
+  s.peak_buffer_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.peak_bytes()));
+  s.live_buffer_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.live_bytes()));
+  s.seconds = static_cast<double>(os::now_ns() - rt.start_ns.load(std::memory_order_relaxed)) / 1e9;
+  s.tasks -= rt.baseline.tasks;
+  s.pushes -= rt.baseline.pushes;
+  s.pushes_refused -= rt.baseline.pushes_refused;
+  subtract(s.steals_by_distance, rt.baseline.steals_by_distance);
+  subtract(s.read_bytes_by_distance, rt.baseline.read_bytes_by_distance);
+  subtract(s.write_bytes_by_distance, rt.baseline.write_bytes_by_distance);
+  return s;
+}
+
+weir::statistics runtime::stats() const { return detail::collect_statistics(*state_); }
+
+void runtime::reset_statistics() {
+  state_->baseline = {};
+  state_->baseline = detail::collect_statistics(*state_);
+  state_->engine.shared().buffers.reset_peaks();
+  state_->start_ns.store(os::now_ns(), std::memory_order_relaxed);
+}
+
+}  // namespace weir

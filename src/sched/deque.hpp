@@ -1,0 +1,166 @@
+// A worker's own queue of ready tasks: the owner pushes and pops at one end, thieves take from the other.
+//
+// D. Chase, Y. Lev: Dynamic circular work-stealing deque, SPAA 2005, with the memory orders derived from N. M. Le,
+// A. Pop, A. Cohen, F. Zappa Nardelli: Correct and efficient work-stealing for weak memory models, PPoPP 2013.
+// README.md gives the invariants, and says where the orders differ from the paper's and why.
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "base/atomic.hpp"
+
+namespace weir::sched {
+
+// What a thief got: an item; or nothing, because the deque was empty or because somebody else was faster.
+template <class T>
+struct steal_result {
+  T item = nullptr;
+  bool lost_race = false;  // there was an item, another worker got it: trying again may pay
+  explicit operator bool() const { return item != nullptr; }
+};
+
+// T is a pointer to an object; null is never stored. One owner thread, any number of thieves. Grows without bound;
+// rings it has outgrown live as long as the deque (together less memory than the current one).
+// The memory is touched first by the constructing thread: construct a deque on its owner's node.
+template <class T, class Atomics = real_atomics>
+class deque {
+  static_assert(std::is_pointer_v<T>);
+
+ public:
+  // Room for `capacity` items (rounded up to a power of two, at least 2) before the first growth.
+  explicit deque(std::size_t capacity = 1024);
+  deque(const deque&) = delete;
+  deque& operator=(const deque&) = delete;
+  ~deque();
+
+  // Owner only. Some 1-2 ns; growth copies the ring. Throws std::bad_alloc, the deque is then unchanged.
+  void push(T item);
+  // Owner only. The item pushed last, or null if there is none. Some 5 ns; one seq_cst store unless empty.
+  T pop();
+  // Any thread. The item pushed first.
+  steal_result<T> steal();
+
+  // Any thread. Exact for the owner; for others a moment's picture, unless a seq_cst fence stands between what they
+  // learned and this call: then every push before it in that order is seen (this is what sleep.hpp needs).
+  bool empty() const { return size() == 0; }
+  std::size_t size() const;
+  // Owner only.
+  std::size_t capacity() const { return own_ring_->mask + 1; }
+
+ private:
+  template <class V>
+  using atomic_of = typename Atomics::template atomic<V>;
+
+  // Header of a block of memory; the slots follow it.
+  struct alignas(alignof(std::max_align_t)) ring {
+    std::size_t mask;
+    ring* outgrown;  // the ring this one replaced
+    atomic_of<T>* slots() { return std::launder(reinterpret_cast<atomic_of<T>*>(this + 1)); }
+    atomic_of<T>& slot(std::int64_t index) { return slots()[static_cast<std::size_t>(index) & mask]; }
+  };
+
+  static ring* make_ring(std::size_t capacity, ring* outgrown);
+  static void free_ring(ring* r);
+  void grow(std::int64_t top, std::int64_t bottom);
+
+  // Items have the indices top_ <= i < bottom_. Thieves' line: top_ only grows.
+  alignas(cache_line_bytes) atomic_of<std::int64_t> top_{0};
+  atomic_of<ring*> ring_;
+  // Owner's line: bottom_ is written by the owner alone, the fields after it are seen by no one else.
+  alignas(cache_line_bytes) atomic_of<std::int64_t> bottom_{0};
+  ring* own_ring_;
+  std::int64_t known_top_ = 0;  // <= top_; spares push the look at the thieves' line
+};
+
+template <class T, class Atomics>
+deque<T, Atomics>::deque(std::size_t capacity)
+    : ring_(make_ring(std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity), nullptr)), own_ring_(ring_.load(std::memory_order_relaxed)) {}
+
+template <class T, class Atomics>
+deque<T, Atomics>::~deque() {
+  for (ring* r = own_ring_; r != nullptr;) {
+    ring* next = r->outgrown;
+    free_ring(r);
+    r = next;
+  }
+}
+
+template <class T, class Atomics>
+void deque<T, Atomics>::push(T item) {
+  assert(item != nullptr);
+  const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
+  if (bottom - known_top_ > static_cast<std::int64_t>(own_ring_->mask)) [[unlikely]] {
+    // Acquire: a thief has read its slot before it moved top_; only then may the slot be written again.
+    known_top_ = top_.load(std::memory_order_acquire);
+    if (bottom - known_top_ > static_cast<std::int64_t>(own_ring_->mask)) grow(known_top_, bottom);
+  }
+  own_ring_->slot(bottom).store(item, std::memory_order_relaxed);
+  bottom_.store(bottom + 1, std::memory_order_release);
+}
+
+template <class T, class Atomics>
+T deque<T, Atomics>::pop() {
+  std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
+  if (top_.load(std::memory_order_relaxed) >= bottom) return nullptr;
+  bottom--;
+  // Claims the item before looking at top_; seq_cst keeps the two in order (see README.md, "pop against steal").
+  bottom_.store(bottom, std::memory_order_seq_cst);
+  std::int64_t top = top_.load(std::memory_order_seq_cst);
+  if (top < bottom) [[likely]] return own_ring_->slot(bottom).load(std::memory_order_relaxed);
+  // At most one item is left, and thieves may be after it: whoever moves top_ has it.
+  T item = nullptr;
+  if (top == bottom && top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
+    item = own_ring_->slot(bottom).load(std::memory_order_relaxed);
+  bottom_.store(bottom + 1, std::memory_order_relaxed);  // empty now: no thief can succeed with this value
+  return item;
+}
+
+template <class T, class Atomics>
+steal_result<T> deque<T, Atomics>::steal() {
+  std::int64_t top = top_.load(std::memory_order_seq_cst);
+  const std::int64_t bottom = bottom_.load(std::memory_order_seq_cst);
+  if (top >= bottom) return {};
+  // Not older than the value of bottom_ just read, so it holds the slot of every index below that.
+  T item = ring_.load(std::memory_order_acquire)->slot(top).load(std::memory_order_relaxed);
+  if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed)) return {nullptr, true};
+  return {item, false};
+}
+
+template <class T, class Atomics>
+std::size_t deque<T, Atomics>::size() const {
+  const std::int64_t top = top_.load(std::memory_order_relaxed);
+  const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
+  return bottom > top ? static_cast<std::size_t>(bottom - top) : 0;
+}
+
+template <class T, class Atomics>
+[[gnu::noinline]] void deque<T, Atomics>::grow(std::int64_t top, std::int64_t bottom) {
+  ring* bigger = make_ring(2 * (own_ring_->mask + 1), own_ring_);
+  for (std::int64_t i = top; i < bottom; i++) bigger->slot(i).store(own_ring_->slot(i).load(std::memory_order_relaxed), std::memory_order_relaxed);
+  own_ring_ = bigger;
+  ring_.store(bigger, std::memory_order_release);
+}
+
+template <class T, class Atomics>
+auto deque<T, Atomics>::make_ring(std::size_t capacity, ring* outgrown) -> ring* {
+  static_assert(alignof(atomic_of<T>) <= alignof(ring));
+  void* memory = ::operator new(sizeof(ring) + capacity * sizeof(atomic_of<T>));
+  ring* made = new (memory) ring{capacity - 1, outgrown};
+  for (std::size_t i = 0; i < capacity; i++) new (static_cast<void*>(reinterpret_cast<atomic_of<T>*>(made + 1) + i)) atomic_of<T>();
+  return made;
+}
+
+template <class T, class Atomics>
+void deque<T, Atomics>::free_ring(ring* r) {
+  std::destroy_n(r->slots(), r->mask + 1);
+  r->~ring();
+  ::operator delete(r);
+}
+
+}  // namespace weir::sched

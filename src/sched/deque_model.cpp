@@ -1,0 +1,132 @@
+// Model tests of the work-stealing deque: every item is taken exactly once, with what its pusher wrote.
+#include <array>
+
+#include "base/model/model_gtest.hpp"
+#include "base/model/weakened.hpp"
+#include "sched/deque.hpp"
+
+namespace weir::sched {
+namespace {
+
+using model::expect_fails;
+using model::expect_passes;
+using model::model_atomics;
+using model::parallel;
+using model::require;
+
+struct item {
+  model::plain<int> payload{0};
+  int taken = 0;
+};
+
+// Up to four items and a deque of the smallest capacity.
+template <class Atomics>
+struct fixture {
+  std::array<item, 4> items;
+  deque<item*, Atomics> tasks{2};
+
+  void push(int i) {
+    items[static_cast<std::size_t>(i)].payload.write(i + 1);
+    tasks.push(&items[static_cast<std::size_t>(i)]);
+  }
+  void take(item* i) {
+    if (i == nullptr) return;
+    require(i->payload.read() != 0, "an item without its payload");
+    require(++i->taken == 1, "an item was taken twice");
+  }
+  void pop() { take(tasks.pop()); }
+  void steal() { take(tasks.steal().item); }
+  // After all threads have ended: what was not taken is still there.
+  void drain(int pushed) {
+    while (item* i = tasks.pop()) take(i);
+    for (int i = 0; i < pushed; i++) require(items[static_cast<std::size_t>(i)].taken == 1, "an item was lost");
+  }
+};
+
+template <class Atomics>
+void one_item_for_two() {
+  fixture<Atomics> f;
+  parallel([&] { f.push(0), f.pop(); }, [&] { f.steal(); });
+  f.drain(1);
+}
+
+template <class Atomics>
+void owner_and_two_thieves() {
+  fixture<Atomics> f;
+  parallel([&] { f.push(0), f.push(1), f.pop(), f.pop(); }, [&] { f.steal(); }, [&] { f.steal(); });
+  f.drain(2);
+}
+
+template <class Atomics>
+void growth_under_theft() {
+  fixture<Atomics> f;
+  parallel([&] { f.push(0), f.push(1), f.push(2), f.pop(); }, [&] { f.steal(), f.steal(); });
+  f.drain(3);
+}
+
+// Slots are written again while a slow thief still looks at them.
+template <class Atomics>
+void slots_are_reused() {
+  fixture<Atomics> f;
+  parallel([&] { f.push(0), f.push(1), f.pop(), f.push(2), f.pop(), f.push(3); }, [&] { f.steal(), f.steal(); }, [&] { f.steal(); });
+  f.drain(4);
+}
+
+// A thief that reads bottom_ as pop left it must still see the older items.
+template <class Atomics>
+void thief_after_pop() {
+  fixture<Atomics> f;
+  parallel([&] { f.push(0), f.push(1), f.pop(); }, [&] { f.steal(); });
+  f.drain(2);
+}
+
+TEST(deque_model, one_item_for_two) { expect_passes(one_item_for_two<model_atomics>); }
+TEST(deque_model, owner_and_two_thieves) { expect_passes(owner_and_two_thieves<model_atomics>); }
+TEST(deque_model, growth_under_theft) { expect_passes(growth_under_theft<model_atomics>); }
+TEST(deque_model, slots_are_reused) { expect_passes(slots_are_reused<model_atomics>); }
+TEST(deque_model, thief_after_pop) { expect_passes(thief_after_pop<model_atomics>); }
+
+TEST(deque_model, a_thief_that_loses_is_told_so) {
+  expect_passes([] {
+    fixture<model_atomics> f;
+    f.push(0);
+    bool lost = false, taken = false;
+    auto thief = [&] {
+      const auto got = f.tasks.steal();
+      f.take(got.item);
+      lost |= got.lost_race;
+      taken |= static_cast<bool>(got);
+    };
+    parallel(thief, thief);
+    require(taken, "two thieves, and neither got the item");
+    require(!lost || f.tasks.empty(), "a race was lost that nobody won");
+  });
+}
+
+TEST(deque_model, empty_after_a_fence_sees_pushes_before_the_fence) {
+  expect_passes([] {
+    fixture<model_atomics> f;
+    model::atomic<int> sleepy{0};
+    bool seen_by_pusher = false, seen_by_sleeper = false;
+    parallel(
+        [&] {
+          f.push(0);
+          model_atomics::fence(std::memory_order_seq_cst);
+          seen_by_pusher = sleepy.load(std::memory_order_relaxed) == 1;
+        },
+        [&] {
+          sleepy.store(1, std::memory_order_relaxed);
+          model_atomics::fence(std::memory_order_seq_cst);
+          seen_by_sleeper = !f.tasks.empty();
+        });
+    require(seen_by_pusher || seen_by_sleeper, "a push nobody knows of");
+  });
+}
+
+// The tests above notice when an order is missing.
+TEST(deque_model, needs_seq_cst) { expect_fails(owner_and_two_thieves<model::weakened<model::without_seq_cst>>, "taken twice"); }
+TEST(deque_model, needs_release) { expect_fails(one_item_for_two<model::weakened<model::without_release>>, "data race"); }
+TEST(deque_model, needs_acquire) { expect_fails(growth_under_theft<model::weakened<model::without_acquire>>, "construction has not happened before"); }
+
+}  // namespace
+}  // namespace weir::sched

@@ -1,0 +1,7 @@
+// Umbrella header of src/sched: queues of ready tasks, stealing, sleeping.
+#pragma once
+
+#include "sched/deque.hpp"
+#include "sched/inbox.hpp"
+#include "sched/scheduler.hpp"
+#include "sched/sleep.hpp"

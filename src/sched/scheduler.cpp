@@ -1,0 +1,199 @@
+// Queues, placement of ready tasks, and stealing in order of distance.
+#include "sched/scheduler.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+namespace weir::sched {
+
+void locked_queue::push(frame* f) {
+  f->next = nullptr;
+  std::lock_guard guard(lock_);
+  (tail_ != nullptr ? tail_->next : head_) = f;
+  tail_ = f;
+  size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+frame* locked_queue::pop() {
+  if (empty()) return nullptr;
+  std::lock_guard guard(lock_);
+  frame* f = head_;
+  if (f == nullptr) return nullptr;
+  head_ = f->next;
+  if (head_ == nullptr) tail_ = nullptr;
+  size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  return f;
+}
+
+scheduler::scheduler(const machine::description& m, std::vector<int> worker_nodes, place::policy p)
+    : sleep(static_cast<int>(worker_nodes.size())),
+      machine_(m),
+      nodes_(m.nodes.size()),
+      policy_(std::move(p)),
+      worker_nodes_(std::move(worker_nodes)),
+      node_has_worker_(nodes_, 0),
+      workers_of_node_(nodes_),
+      slots_(worker_nodes_.size() + max_guests),
+      required_(nodes_) {
+  for (int w = 0; w < worker_count(); w++) {
+    const auto node = static_cast<std::size_t>(worker_nodes_[static_cast<std::size_t>(w)]);
+    node_has_worker_[node] = 1;
+    workers_of_node_[node].push_back(w);
+  }
+  slot_count_.store(worker_count(), std::memory_order_release);
+  order_victims();
+}
+
+scheduler::~scheduler() {
+  for (int i = 0; i < slot_count(); i++) delete slots_[static_cast<std::size_t>(i)].load(std::memory_order_relaxed);
+}
+
+// Distances become classes 0, 1, 2, ...; for each node, workers by the class of their node.
+void scheduler::order_victims() {
+  const int nodes = static_cast<int>(nodes_);
+  for (int a = 0; a < nodes; a++)
+    for (int b = 0; b < nodes; b++) classes_.push_back(a == b ? 0 : machine_.distance_between(a, b));
+  std::sort(classes_.begin(), classes_.end());
+  classes_.erase(std::unique(classes_.begin(), classes_.end()), classes_.end());
+  // Machines with more distances than we count apart: the farthest ones share the last class.
+  if (classes_.size() > max_distance_classes) classes_.resize(max_distance_classes);
+  class_.resize(nodes_ * nodes_);
+  for (int a = 0; a < nodes; a++)
+    for (int b = 0; b < nodes; b++) {
+      const double d = a == b ? 0 : machine_.distance_between(a, b);
+      const auto it = std::lower_bound(classes_.begin(), classes_.end(), d);
+      const auto index = it == classes_.end() ? classes_.size() - 1 : static_cast<std::size_t>(it - classes_.begin());
+      class_[static_cast<std::size_t>(a) * nodes_ + static_cast<std::size_t>(b)] = static_cast<std::uint8_t>(index);
+    }
+  victims_.assign(nodes_, std::vector<std::vector<int>>(classes_.size()));
+  for (int node = 0; node < nodes; node++)
+    for (int w = 0; w < worker_count(); w++)
+      victims_[static_cast<std::size_t>(node)][static_cast<std::size_t>(distance_class(node, worker_nodes_[static_cast<std::size_t>(w)]))].push_back(w);
+  if (!classes_.empty()) classes_[0] = 10;  // the node itself, in the firmware's scale
+}
+
+void scheduler::make_worker_slot(int worker) {
+  const auto w = static_cast<std::size_t>(worker);
+  slots_[w].store(new slot_queues(worker, worker_nodes_[w]), std::memory_order_release);
+}
+
+int scheduler::add_guest(int node) {
+  const int index = slot_count_.load(std::memory_order_relaxed);
+  if (static_cast<std::size_t>(index) >= slots_.size()) return -1;
+  slots_[static_cast<std::size_t>(index)].store(new slot_queues(index, node), std::memory_order_release);
+  slot_count_.store(index + 1, std::memory_order_release);
+  return index;
+}
+
+int scheduler::place(slot_queues& self, frame* f) {
+  if (f->affinity >= 0) return f->affinity;
+  if (policy_.rule == nullptr || nodes_ < 2) return place::here;
+  return policy_.rule({machine_, policy_.chosen, node_has_worker_, self.node}, f);
+}
+
+bool scheduler::route(slot_queues& self, frame* f) {
+  if (f->required) {
+    required_[static_cast<std::size_t>(f->affinity)].push(f);
+    for (int w : workers_of_node_[static_cast<std::size_t>(f->affinity)])
+      if (sleep.wake(w)) break;
+    return true;
+  }
+  if (policy_.discipline == place::queues::central) {
+    central_.push(f);
+    return true;
+  }
+  if (nodes_ < 2) return false;
+  const int node = place(self, f);
+  return node != place::here && node != self.node && push_to_node(self, f, node);
+}
+
+// Seed 000 Algorithm 1, lines 29-33: to the inbox of a random worker of that node.
+bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
+  const auto& workers = workers_of_node_[static_cast<std::size_t>(node)];
+  if (workers.empty()) return false;
+  const int target = workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))];
+  if (!slot(target).pushed.try_push(f)) {
+    self.pushes_refused.add(1);
+    return false;
+  }
+  self.pushes.add(1);
+  // Orders the push before the look at who sleeps (src/sched/README.md, "publish against sleep").
+  atomic_fence(std::memory_order_seq_cst);
+  if (sleep.sleeping() > 0 && !sleep.wake(target)) {
+    // It is busy: a mate of its node may take the task, and failing that anybody who has nothing to do.
+    for (int w : workers)
+      if (sleep.wake(w)) return true;
+  }
+  return true;
+}
+
+frame* scheduler::take_own(slot_queues& self) {
+  if (policy_.discipline == place::queues::central) {
+    if (frame* f = central_.pop()) return f;
+  }
+  if (frame* f = self.urgent.pop()) return f;
+  if (frame* f = self.normal.pop()) return f;
+  if (self.node >= 0)
+    if (frame* f = required_[static_cast<std::size_t>(self.node)].pop()) return f;
+  return self.pushed.try_pop();
+}
+
+frame* scheduler::steal_from(slot_queues& self, slot_queues& victim, bool inbox_too) {
+  if (&victim == &self) return nullptr;
+  for (deque<frame*>* q : {&victim.urgent, &victim.normal}) {
+    if (q->empty()) continue;
+    if (auto stolen = q->steal()) return stolen.item;
+  }
+  return inbox_too && !victim.pushed.empty() ? victim.pushed.try_pop() : nullptr;
+}
+
+frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, bool inbox_too) {
+  const std::size_t n = level.size();
+  if (n == 0) return nullptr;
+  std::size_t i = n == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(n));
+  for (std::size_t tried = 0; tried < n; tried++, i = i + 1 == n ? 0 : i + 1)
+    if (frame* f = steal_from(self, slot(level[i]), inbox_too)) return f;
+  return nullptr;
+}
+
+frame* scheduler::steal_from_guests(slot_queues& self) {
+  const int end = slot_count();
+  for (int i = worker_count(); i < end; i++)
+    if (frame* f = steal_from(self, slot(i), true)) return f;
+  return nullptr;
+}
+
+frame* scheduler::steal_round(slot_queues& self, int round) {
+  const auto& levels = victims_[static_cast<std::size_t>(self.node)];
+  for (std::size_t level = 0; level < levels.size(); level++) {
+    const bool inbox_too = level == 0 || round >= inbox_grace_rounds;
+    if (frame* f = steal_level(self, levels[level], inbox_too)) {
+      self.steals[level].add(1);
+      return f;
+    }
+    // The program's own threads belong to no node: after the neighbours, before the rest.
+    if (level == 0)
+      if (frame* f = steal_from_guests(self)) return f;
+  }
+  return nullptr;
+}
+
+bool scheduler::any_work_for(const slot_queues& self) const {
+  if (!central_.empty()) return true;
+  if (self.node >= 0 && !required_[static_cast<std::size_t>(self.node)].empty()) return true;
+  const int end = slot_count();
+  for (int i = 0; i < end; i++) {
+    const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
+    if (!q.normal.empty() || !q.urgent.empty() || !q.pushed.empty()) return true;
+  }
+  return false;
+}
+
+bool scheduler::all_queues_empty() const {
+  for (const locked_queue& q : required_)
+    if (!q.empty()) return false;
+  const slot_queues& any = *slots_[0].load(std::memory_order_acquire);
+  return !any_work_for(any);
+}
+
+}  // namespace weir::sched

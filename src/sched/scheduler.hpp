@@ -1,0 +1,133 @@
+// Where ready tasks wait and who takes them. Three nouns: a slot is a thread that creates or executes tasks (workers
+// have the lowest indices, guests are the program's own threads); a queue belongs to a slot, to a node or to all; a
+// round is one look at every other slot, nearest first.
+//
+// Rejected: one queue per node shared by its workers (contended at fine grain; it is a policy of its own); stealing
+// half of a victim's deque (the stolen half then belongs to one thief, which undoes the distribution that deferred
+// allocation lives on); asking for work instead of stealing (a busy victim answers late).
+#pragma once
+
+#include "machine/machine.hpp"
+#include "place/place.hpp"
+#include "sched/deque.hpp"
+#include "sched/inbox.hpp"
+#include "sched/sleep.hpp"
+
+#include <array>
+#include <memory>
+#include <vector>
+
+namespace weir::sched {
+
+using detail::frame;
+
+// Counts only their owner writes and anybody reads.
+class counter {
+ public:
+  void add(std::uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  std::uint64_t read() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  atomic<std::uint64_t> value_{0};
+};
+
+inline constexpr int max_distance_classes = 16;
+
+// One thread's queues and what scheduling counts about it.
+struct alignas(cache_line_bytes) slot_queues {
+  slot_queues(int slot_index, int slot_node) : index(slot_index), node(slot_node), random(static_cast<std::uint64_t>(slot_index) + 1) {}
+
+  const int index;
+  int node;  // a guest's may change
+  rng random;
+  deque<frame*> normal;
+  deque<frame*> urgent{64};  // priority::high
+  inbox<frame*> pushed{inbox_capacity};
+  counter pushes, pushes_refused;
+  std::array<counter, max_distance_classes> steals;
+
+  // Larger: a burst of pushes to one node fits, but more tasks wait there while others are idle for the grace
+  // period. Smaller: tasks stay far from their data.
+  static constexpr std::size_t inbox_capacity = 256;
+};
+
+// A first-in-first-out list behind a lock: the central queue of `fifo`, and tasks that require a node.
+class locked_queue {
+ public:
+  void push(frame* f);
+  frame* pop();
+  bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
+
+ private:
+  spin_lock lock_;
+  frame* head_ = nullptr;
+  frame* tail_ = nullptr;
+  atomic<std::size_t> size_{0};
+};
+
+class scheduler {
+ public:
+  // `worker_nodes[i]`: node index of worker i. The machine must outlive the scheduler.
+  scheduler(const machine::description&, std::vector<int> worker_nodes, place::policy);
+  ~scheduler();
+
+  int worker_count() const { return static_cast<int>(worker_nodes_.size()); }
+  const place::policy& policy() const { return policy_; }
+  const machine::description& machine() const { return machine_; }
+  bool node_has_worker(int node) const { return node >= 0 && node < machine_.node_count() && node_has_worker_[static_cast<std::size_t>(node)]; }
+  int distance_class(int from, int to) const { return class_[static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to)]; }
+  const std::vector<double>& distance_classes() const { return classes_; }
+
+  slot_queues& slot(int index) { return *slots_[static_cast<std::size_t>(index)].load(std::memory_order_acquire); }
+  int slot_count() const { return slot_count_.load(std::memory_order_acquire); }
+  // Makes a worker's queues; to be called by the worker itself, so that they lie on its node. All workers' queues must
+  // exist before anything else is called.
+  void make_worker_slot(int worker);
+  // Queues for one more guest; -1 when there are max_guests already. Slots are never removed. Serialised by the caller.
+  int add_guest(int node);
+
+  // Sends a task that became ready on `self` where its affinity or the policy wants it: to a node, or to the central
+  // queue. False: it stays with `self`, which runs it next or keeps it with push_own(). Wakes workers of a node it
+  // sent the task to, nobody else: call published() after a batch.
+  bool route(slot_queues& self, frame*);
+  void push_own(slot_queues& self, frame* f) { (f->priority > 0 ? self.urgent : self.normal).push(f); }
+  void published(const slot_queues& self) { sleep.work_published(self.index < worker_count() ? self.index : 0); }
+
+  // A worker's own queues, most urgent first. Null if they are empty.
+  frame* take_own(slot_queues& self);
+  // One round of stealing. In the first rounds other nodes' inboxes are left to their owners.
+  frame* steal_round(slot_queues& self, int round);
+  bool any_work_for(const slot_queues& self) const;
+  bool all_queues_empty() const;
+
+  sleep_control<> sleep;
+
+  static constexpr int max_guests = 1024;
+  // Rounds in which only an inbox's owner and its node mates look into it. Fewer: pushed tasks are stolen back at
+  // once, and locality with them. More: workers idle longer beside a busy inbox.
+  static constexpr int inbox_grace_rounds = 8;
+
+ private:
+  void order_victims();
+  int place(slot_queues& self, frame*);
+  bool push_to_node(slot_queues& self, frame*, int node);
+  frame* steal_from(slot_queues& self, slot_queues& victim, bool inbox_too);
+  frame* steal_level(slot_queues& self, const std::vector<int>& level, bool inbox_too);
+  frame* steal_from_guests(slot_queues& self);
+
+  const machine::description& machine_;
+  const std::size_t nodes_;
+  const place::policy policy_;
+  const std::vector<int> worker_nodes_;
+  std::vector<char> node_has_worker_;
+  std::vector<std::vector<int>> workers_of_node_;
+  std::vector<double> classes_;        // distances, ascending
+  std::vector<std::uint8_t> class_;    // nodes x nodes
+  std::vector<std::vector<std::vector<int>>> victims_;  // by node, by distance class: workers
+  std::vector<atomic<slot_queues*>> slots_;
+  atomic<int> slot_count_{0};
+  locked_queue central_;
+  std::vector<locked_queue> required_;  // by node
+};
+
+}  // namespace weir::sched

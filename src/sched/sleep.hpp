@@ -1,0 +1,156 @@
+// Idle workers sleep, and no task is ready while all who could run it sleep: the protocol between those who publish
+// work and those who go to sleep. README.md has the states, the races and why none of them loses a wake-up.
+//
+// A worker is busy, searching or asleep:
+//
+//   busy --start_searching--> searching --sleep--> asleep --(woken, or work seen)--> searching --stop_searching--> busy
+//
+// Whoever publishes work wakes a sleeper unless somebody is searching, for a searcher looks everywhere again before
+// it sleeps, and the last one to stop searching because it found something wakes another.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <memory>
+
+#include "base/atomic.hpp"
+
+namespace weir::sched {
+
+// For a fixed number of workers 0..n-1, at most 32767. Must outlive every call, also those of threads that are no
+// workers. "Work" is whatever makes any_work_left() true: queued tasks, or a condition a nested wait is for.
+template <class Atomics = real_atomics>
+class sleep_control {
+ public:
+  explicit sleep_control(int workers) : workers_(workers), words_(std::make_unique<word[]>(static_cast<std::size_t>(workers))) {
+    assert(workers > 0 && workers <= 32767);
+  }
+
+  // ---- Publishers: any thread, after it has made work visible in some queue.
+
+  // Wakes a sleeper if there are any and nobody is searching; looks for one from worker `near` upwards, wrapping.
+  // When there is nothing to do: a fence and one load, some 5 ns.
+  void work_published(int near = 0) {
+    Atomics::fence(std::memory_order_seq_cst);
+    const std::uint64_t state = state_.load(std::memory_order_relaxed);
+    if (sleeping_in(state) > 0 && searching_in(state) <= 0) wake_from(near);
+  }
+
+  // Wakes this worker if it is asleep; returns whether it was. If it was not, it is sure to see what the caller
+  // published before: by the any_work_left() it calls before it blocks. To be used after a push to its inbox, and
+  // when the scope it waits for is complete. Not asleep: a fence and one load.
+  bool wake(int worker) {
+    Atomics::fence(std::memory_order_seq_cst);
+    return claim(worker);
+  }
+
+  // Wakes one sleeper of the workers begin <= w < end; returns whether there was one. Whether somebody is searching
+  // does not matter.
+  bool wake_any_of(int begin, int end) {
+    Atomics::fence(std::memory_order_seq_cst);
+    for (int w = begin; w < end; w++)
+      if (claim(w)) return true;
+    return false;
+  }
+  bool wake_any() { return wake_any_of(0, workers_); }
+
+  // Wakes everybody who is asleep, for instance to end them.
+  void wake_all() {
+    Atomics::fence(std::memory_order_seq_cst);
+    for (int w = 0; w < workers_; w++) claim(w);
+  }
+
+  // ---- Workers.
+
+  // A worker that found its own queues empty starts to look elsewhere.
+  void start_searching() { state_.fetch_add(one_searching, std::memory_order_relaxed); }
+
+  // A searching worker found something to do (or what it waited for has happened). True: it was the last searcher
+  // and others sleep. Publishers may have relied on it, so the caller must now call wake_any(), unless it has looked
+  // at all queues after this call and found them empty.
+  [[nodiscard]] bool stop_searching() {
+    const std::uint64_t before = state_.fetch_sub(one_searching, std::memory_order_seq_cst);
+    Atomics::fence(std::memory_order_seq_cst);
+    return searching_in(before) <= 1 && sleeping_in(before) > 0;
+  }
+
+  // A searching worker found nothing and goes to sleep. any_work_left() is called once, after the worker counts as
+  // asleep; if true the call returns at once. It must look at every queue this worker could take work from (relaxed
+  // loads do) and at the condition of a nested wait. If there is none and everybody now sleeps, everybody_asleep() is
+  // called before this worker blocks; it may wake workers. It is called by the last one who falls asleep, and may
+  // be called although somebody is just being woken by a thread that is no worker, so it has to judge by counts of
+  // its own (tasks outstanding) whether the program is stuck.
+  // On return the worker is searching, whoever woke it and why.
+  template <class AnyWorkLeft, class EverybodyAsleep>
+  void sleep(int worker, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
+    word& mine = words_[worker];
+    assert(mine.load(std::memory_order_relaxed) == awake);
+    mine.store(asleep, std::memory_order_relaxed);
+    const std::uint64_t before = state_.fetch_add(one_sleeping - one_searching, std::memory_order_seq_cst);
+    Atomics::fence(std::memory_order_seq_cst);
+    if (any_work_left()) {
+      cancel(mine);
+      return;
+    }
+    if (sleeping_in(before) + 1 >= workers_) everybody_asleep();
+    while (mine.load(std::memory_order_acquire) == asleep) Atomics::wait(mine, asleep);
+  }
+  template <class AnyWorkLeft>
+  void sleep(int worker, AnyWorkLeft&& any_work_left) {
+    sleep(worker, any_work_left, [] {});
+  }
+
+  // ---- Observers: a moment's picture.
+
+  int workers() const { return workers_; }
+  int sleeping() const { return sleeping_in(state_.load(std::memory_order_seq_cst)); }
+  int searching() const { return searching_in(state_.load(std::memory_order_seq_cst)); }
+  // Counts wake-ups, modulo 2^32. The same number before and after everybody was seen asleep: nobody was woken between.
+  std::uint32_t wake_epoch() const { return static_cast<std::uint32_t>(state_.load(std::memory_order_seq_cst) >> 32); }
+
+ private:
+  using word = typename Atomics::template atomic<std::uint32_t>;
+
+  // A worker's futex word. Who moves it from asleep to awake (a waker, or the worker itself), and only that one,
+  // then moves the worker from sleeping to searching in state_.
+  static constexpr std::uint32_t awake = 0;
+  static constexpr std::uint32_t asleep = 1;
+
+  // state_: [wake epoch : 32][searching + bias : 16][sleeping + bias : 16]. The bias keeps a field that is below zero
+  // for a moment (README.md, "counts lag") from borrowing from its neighbour.
+  static constexpr std::uint64_t one_sleeping = 1;
+  static constexpr std::uint64_t one_searching = std::uint64_t{1} << 16;
+  static constexpr std::uint64_t one_wake = std::uint64_t{1} << 32;
+  static constexpr int bias = 1 << 15;
+  static int sleeping_in(std::uint64_t state) { return static_cast<int>(state & 0xffff) - bias; }
+  static int searching_in(std::uint64_t state) { return static_cast<int>((state >> 16) & 0xffff) - bias; }
+
+  void wake_from(int near) {
+    for (int w = near; w < workers_; w++)
+      if (claim(w)) return;
+    for (int w = 0; w < near; w++)
+      if (claim(w)) return;
+  }
+
+  // The caller has fenced.
+  bool claim(int worker) {
+    word& its = words_[worker];
+    std::uint32_t expected = asleep;
+    if (its.load(std::memory_order_relaxed) != asleep) return false;
+    if (!its.compare_exchange_strong(expected, awake, std::memory_order_release, std::memory_order_relaxed)) return false;
+    state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_seq_cst);
+    Atomics::wake_one(its);
+    return true;
+  }
+
+  // The worker that was going to sleep does not. If a waker was faster, it does the accounting.
+  void cancel(word& mine) {
+    if (mine.exchange(awake, std::memory_order_acquire) == asleep) state_.fetch_add(one_searching - one_sleeping, std::memory_order_seq_cst);
+  }
+
+  const int workers_;
+  const std::unique_ptr<word[]> words_;  // close together: wakers scan them, and they change only around a sleep
+  alignas(cache_line_bytes) typename Atomics::template atomic<std::uint64_t> state_{(std::uint64_t{bias} << 16) | bias};
+};
+
+}  // namespace weir::sched

@@ -1,0 +1,143 @@
+"""weir bench from outside: what it prints, and what it refuses. Usage: command_test.py PATH-OF-WEIR"""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zlib
+
+WEIR = sys.argv.pop(1)
+SMALL = {"jacobi-2d": ["--size", "40x30", "--block", "8x8", "--iterations", "3"]}
+
+
+def weir(*arguments):
+    return subprocess.run([WEIR, *arguments], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+
+
+def png(width, height, grey):
+    """An 8-bit grey PNG; grey(row, column) in 0..255."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    lines = b"".join(b"\0" + bytes(grey(r, c) for c in range(width)) for r in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, *arguments, says):
+        result = weir(*arguments)
+        self.assertEqual(result.returncode, 2, (arguments, result))
+        self.assertEqual(result.stdout, "", arguments)
+        lines = result.stderr.splitlines()
+        self.assertEqual(len(lines), 1, (arguments, result.stderr))
+        self.assertTrue(lines[0].startswith("weir: "), lines)
+        for part in [says] if isinstance(says, str) else says:
+            self.assertIn(part, lines[0])
+
+    def test_names(self):
+        self.refused(says="")
+        self.refused("dance", says="")
+        self.refused("bench", says="--list")
+        self.refused("bench", "jacobi", says=["\"jacobi\"", "jacobi-2d", "bitonic"])
+        self.refused("bench", "jacobi-2d,", says="name is missing")
+        self.refused("bench", "jacobi-2d", "--frobnicate", says="--frobnicate")
+        self.refused("bench", "jacobi-2d", "--control", "chaotic", says="chaotic")
+
+    def test_policies(self):
+        self.refused("bench", "jacobi-2d", "--policy", "locale", says=["locale", "push-weighted"])
+        self.refused("bench", "jacobi-2d", "--policy", "local,steal:in=1", says="in")
+        self.refused("bench", "jacobi-2d", "--policy", "push-weighted:in=-1", says="in=-1")
+        self.refused("bench", "jacobi-2d", "--policy", "in=1", says="without a policy")
+        self.refused("bench", "jacobi-2d", "--policy", "", says="")
+
+    def test_numbers(self):
+        for size in ["0x8", "8x0", "-8x8", "8", "8x8x8", "8x", "8xx8", "eight", "1e3x8", "99999999999999999999x1", ""]:
+            self.refused("bench", "jacobi-2d", "--size=" + size, says="")
+        for block in ["0x8", "8", "100000x8", "x"]:
+            self.refused("bench", "jacobi-2d", "--size", "64x64", "--block", block, says="--block")
+        self.refused("bench", "jacobi-2d", "--size", "18446744073709551615x2", says=["--size", "memory"])
+        self.refused("bench", "jacobi-1d", "--size", "1000000000000000", says=["--size", "available"])
+        for option in ["--iterations", "--repeat"]:
+            for value in ["0", "-1", "many", "1.5", "99999999999"]:
+                self.refused("bench", "jacobi-2d", option, value, says=option)
+        for value in ["-1", "x", "1000000"]:
+            self.refused("bench", "jacobi-2d", "--workers", value, says="--workers")
+
+    def test_options_a_kernel_does_not_have(self):
+        self.refused("bench", "jacobi-2d", "--clusters", "3", says=["jacobi-2d", "--clusters"])
+        self.refused("bench", "blur-roberts", "--iterations", "3", says=["blur-roberts", "--iterations"])
+        self.refused("bench", "jacobi-2d", "--input", "x.png", says="--input")
+        self.refused("bench", "blur-roberts", "--output", "x.png", says="--input")
+        self.refused("bench", "jacobi-2d", "--pages-check", "--shared", says="--pages-check")
+        self.refused("bench", "jacobi-2d", "--pages-check", "--machine", "nodes:2 cpus:1", says="--pages-check")
+        self.refused("bench", "jacobi-2d", "--machine", "no/such/file.toml", says="no/such/file.toml")
+
+    def test_a_mistake_in_the_second_kernel_stops_the_first(self):
+        self.refused("bench", "jacobi-2d,jacobi-1d", "--size", "64x64", "--block", "8x8", says="jacobi-1d")
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = lambda name: os.path.join(folder, name)
+            with open(path("text.png"), "w") as f:
+                f.write("not a picture\n")
+            with open(path("cut.png"), "wb") as f:
+                f.write(png(64, 64, lambda r, c: r ^ c)[:200])
+            with open(path("good.png"), "wb") as f:
+                f.write(png(64, 48, lambda r, c: r ^ c))
+            self.refused("bench", "blur-roberts", "--input", path("none.png"), says="none.png")
+            self.refused("bench", "blur-roberts", "--input", folder, says="")
+            self.refused("bench", "blur-roberts", "--input", path("text.png"), says="text.png")
+            self.refused("bench", "blur-roberts", "--input", path("cut.png"), says="cut.png")
+            self.refused("bench", "blur-roberts", "--input", path("good.png"), "--size", "8x8", says="--size")
+            self.refused("bench", "blur-roberts", "--input", path("good.png"), "--block", "49x8", says="larger")
+            before = sorted(os.listdir(folder))
+            self.refused("bench", "blur-roberts", "--input", path("good.png"), "--output", path("no/folder.png"), says="folder.png")
+            self.refused("bench", "blur-roberts", "--input", path("cut.png"), "--output", path("out.png"), says="cut.png")
+            self.assertEqual(sorted(os.listdir(folder)), before)
+
+
+class Runs(unittest.TestCase):
+    def test_json_is_one_object_a_run(self):
+        result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--policy", "all", "--repeat", "2", "--verify", "--json", "--pages-check")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        runs = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual(len(runs), 16)
+        for run in runs:
+            self.assertIs(run["verified"], True)
+            self.assertEqual((run["kernel"], run["size"], run["block"], run["iterations"]), ("jacobi-2d", [40, 30], [8, 8], 3))
+            self.assertGreater(run["seconds"], 0)
+            self.assertGreater(run["pages_checked"] + run["pages_unknown"], 0)
+        self.assertEqual([run["repeat"] for run in runs], [0] * 8 + [1] * 8)
+
+    def test_policies_with_parameters(self):
+        result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--policy", "local,push-weighted:in=1,out=3,threshold=0,steal", "--json")
+        self.assertEqual([json.loads(line)["policy"] for line in result.stdout.splitlines()], ["local", "push-weighted:in=1,out=3,threshold=0", "steal"])
+
+    def test_table(self):
+        result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--policy", "local,steal", "--verify", "--control", "parallel")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"(?m)^  local .* yes$")
+        self.assertRegex(result.stdout, r"(?m)^  steal .* yes$")
+
+    def test_list_and_version(self):
+        self.assertIn("seidel-3d", weir("bench", "--list").stdout)
+        self.assertRegex(weir("--version").stdout, r"^weir \d+\.\d+\.\d+\n$")
+
+    def test_edges_of_a_picture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = os.path.join(folder, "in.png"), os.path.join(folder, "out.png")
+            with open(source, "wb") as f:
+                f.write(png(60, 40, lambda r, c: 255 if c >= 30 else 0))
+            result = weir("bench", "blur-roberts", "--input", source, "--output", target, "--block", "7x9", "--verify")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            with open(target, "rb") as f:
+                self.assertEqual(f.read(8), b"\x89PNG\r\n\x1a\n")
+                f.seek(16)
+                self.assertEqual(struct.unpack(">II", f.read(8)), (60, 40))
+            self.assertEqual(sorted(os.listdir(folder)), ["in.png", "out.png"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,12 @@
+# Runs WEIR topo ARGUMENTS, expects exit status STATUS and the text of GOLDEN.
+execute_process(COMMAND ${WEIR} topo ${ARGUMENTS} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+if(NOT status STREQUAL STATUS)
+  message(FATAL_ERROR "exit status ${status}, expected ${STATUS}:\n${text}")
+endif()
+if(DEFINED ENV{WEIR_UPDATE_GOLDEN})
+  file(WRITE ${GOLDEN} "${text}")
+endif()
+file(READ ${GOLDEN} expected)
+if(NOT text STREQUAL expected)
+  message(FATAL_ERROR "differs from ${GOLDEN}, which says:\n${expected}\nbut weir topo now prints:\n${text}")
+endif()

@@ -1,0 +1,183 @@
+// weir bench: from options to runs. Everything is checked before the first run starts.
+#include "bench.hpp"
+
+#include <bench/common/options.hpp>
+#include <bench/common/page_check.hpp>
+#include <bench/common/report.hpp>
+#include <bench/common/runner.hpp>
+#include <machine/machine.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+namespace weir::tools {
+namespace {
+
+using namespace weir::bench;
+
+struct bench_options {
+  std::string kernels, control = "sequential", input, output, machine;
+  std::optional<std::string> size, block, policies;
+  int iterations = 0, clusters = 0, workers = 0, repeat = 1;
+  std::uint64_t seed = 1;
+  bool shared = false, verify = false, json = false, list = false, pages_check = false;
+};
+
+void refuse(const kernel& k, bool has, bool given, const char* option) {
+  if (given && !has) throw input_error(std::string(k.name) + " has no " + option);
+}
+
+configuration configure(const kernel& k, const bench_options& o) {
+  refuse(k, k.uses.iterations, o.iterations != 0, "--iterations");
+  refuse(k, k.uses.clusters, o.clusters != 0, "--clusters");
+  refuse(k, k.uses.parallel_control, o.control == "parallel", "--control parallel");
+  refuse(k, k.uses.shared, o.shared, "--shared");
+  refuse(k, k.uses.input, !o.input.empty(), "--input");
+  refuse(k, k.uses.output, !o.output.empty(), "--output");
+  if (!o.input.empty() && o.size) throw input_error("--size and --input exclude each other: the size is the input's");
+  if (!o.output.empty() && o.input.empty()) throw input_error("--output needs --input: what is computed from made-up input is not kept");
+  if (o.pages_check && o.shared) throw input_error("--pages-check and --shared exclude each other: pages of shared arrays belong to no task");
+
+  configuration c = k.defaults;
+  if (o.size) c.size = parse_size("--size", *o.size);
+  if (o.block) c.block = parse_size("--block", *o.block);
+  if (o.iterations) c.iterations = o.iterations;
+  if (o.clusters) c.clusters = static_cast<std::size_t>(o.clusters);
+  c.seed = o.seed;
+  c.parallel_control = o.control == "parallel";
+  c.shared = o.shared;
+  c.input = o.input;
+  c.output = o.output;
+  check_configuration(k, c, o.block ? block_choice::exact : block_choice::fit);
+  return c;
+}
+
+// Starts and stops a small runtime: only the runtime knows its policies and machines.
+void check_policy(const std::string& policy, const std::string& machine) {
+  runtime_options one;
+  one.workers = 1;
+  one.policy = policy;
+  one.machine = machine;
+  runtime rt(one);
+}
+
+std::vector<int> os_nodes() {
+  std::vector<int> nodes;
+  for (const auto& n : machine::host().nodes) nodes.push_back(n.os_index);
+  return nodes;
+}
+
+// All runs of one kernel. Runs of different policies alternate, so that a disturbance hits none of them alone.
+class session {
+ public:
+  session(const kernel& k, configuration c, const bench_options& o, std::vector<std::string> policies) : options_(o), policies_(std::move(policies)) {
+    request_.what = &k;
+    request_.problem = std::move(c);
+    request_.how.workers = o.workers;
+    request_.how.machine = o.machine;
+  }
+
+  // True if all results are as expected.
+  bool run() {
+    serial_result serial;
+    if (options_.verify) {
+      serial = request_.what->solve(request_.problem);
+      request_.expected = &serial.value;
+    }
+    for (const std::string& p : policies_) groups_.push_back({p, {}});
+    for (int repeat = 0; repeat < options_.repeat; repeat++)
+      for (run_group& g : groups_) run_one(g, repeat);
+    if (!options_.json) fmt::print("{}\n", to_table(request_, groups_, serial.seconds));
+    std::fflush(stdout);
+    return wrong_.empty() || complain();
+  }
+
+ private:
+  void run_one(run_group& g, int repeat) {
+    request_.how.policy = g.policy;
+    request_.write_output = !options_.output.empty() && repeat == 0 && &g == &groups_.front();
+    page_checker pages(options_.pages_check ? os_nodes() : std::vector<int>{});
+    request_.problem.pages = options_.pages_check ? &pages : nullptr;
+    run_result r = run_once(request_);
+    if (g.policy.empty()) g.policy = r.policy;
+    if (r.verified && !r.verified->passed) wrong_ = fmt::format("{} under {}: the result differs ({}); largest difference {:g}, tolerance {:g}", request_.what->name, r.policy, r.verified->what, r.verified->largest_difference, r.verified->tolerance);
+    if (options_.json) {
+      fmt::print("{}\n", to_json(request_, r, repeat, request_.problem.pages));
+      std::fflush(stdout);
+    } else if (options_.pages_check) {
+      fmt::print("{} under {}: {} of {} pages written are on another node than their task, {} unknown\n", request_.what->name, r.policy, pages.misplaced(), pages.checked(), pages.unknown());
+    }
+    g.runs.push_back(std::move(r));
+  }
+  bool complain() const {
+    fmt::print(stderr, "weir: {}\n", wrong_);
+    return false;
+  }
+
+  const bench_options& options_;
+  std::vector<std::string> policies_;
+  run_request request_;
+  std::vector<run_group> groups_;
+  std::string wrong_;
+};
+
+void list_kernels() {
+  for (const kernel& k : kernels()) {
+    const configuration& d = k.defaults;
+    std::string more;
+    if (k.uses.iterations) more += fmt::format(" --iterations {}", d.iterations);
+    if (k.uses.clusters) more += fmt::format(" --clusters {}", d.clusters);
+    fmt::print("{:<13} {}\n{:<13}   --size {} --block {}{}   ({})\n", k.name, k.description, "", format_size(d.size), format_size(d.block), more, k.size_meaning);
+  }
+}
+
+int run_bench(const bench_options& o) {
+  if (o.list) return list_kernels(), 0;
+  if (o.kernels.empty()) throw input_error("bench needs the name of a kernel; --list shows them");
+  if (o.pages_check && !o.machine.empty() && o.machine != "host") throw input_error("--pages-check and --machine exclude each other: on a pretended machine pages lie anywhere");
+  std::vector<std::string> policies = o.policies ? parse_policies(*o.policies) : std::vector<std::string>{""};
+  std::vector<session> sessions;
+  for (const std::string& name : parse_names("kernels", o.kernels)) {
+    const kernel& k = find_kernel(name);
+    sessions.emplace_back(k, configure(k, o), o, policies);
+  }
+  for (const std::string& p : policies) check_policy(p, o.machine);
+  bool right = true;
+  for (session& s : sessions) right &= s.run();
+  return right ? 0 : 1;
+}
+
+}  // namespace
+
+std::shared_ptr<const int> add_bench_command(CLI::App& app) {
+  auto o = std::make_shared<bench_options>();
+  auto status = std::make_shared<int>(0);
+  CLI::App* bench = app.add_subcommand("bench", "Run kernels under policies and measure them");
+  constexpr int most = 1 << 30;
+  bench->add_option("kernels", o->kernels, "Names with commas between them")->type_name("KERNEL[,KERNEL...]");
+  bench->add_flag("--list", o->list, "List the kernels with their defaults");
+  bench->add_option("--size", o->size, "Elements per dimension")->type_name("N[xM[xK]]");
+  bench->add_option("--block", o->block, "Elements per dimension of one block")->type_name("N[xM[xK]]");
+  bench->add_option("--iterations", o->iterations, "Iterations")->check(CLI::Range(1, most))->type_name("T");
+  bench->add_option("--clusters", o->clusters, "Clusters (kmeans)")->check(CLI::Range(1, most))->type_name("K");
+  bench->add_option("--policy", o->policies, "Policies, with parameters as in push-weighted:in=1,out=2; or all")->type_name("P[,P...]");
+  bench->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->check(CLI::Range(0, 1 << 16))->type_name("N");
+  bench->add_option("--machine", o->machine, "Machine file or synthetic machine to pretend; default: the host")->type_name("M");
+  bench->add_option("--control", o->control, "Who creates the tasks: one task, or tasks chunk by chunk")->check(CLI::IsMember({"sequential", "parallel"}))->type_name("sequential|parallel");
+  bench->add_flag("--shared", o->shared, "Bodies work on shared arrays interleaved over the nodes");
+  bench->add_option("--repeat", o->repeat, "Runs per policy")->check(CLI::Range(1, 1000000))->type_name("R");
+  bench->add_option("--seed", o->seed, "Seed of made-up input")->type_name("S");
+  bench->add_option("--input", o->input, "File to read instead of made-up input")->type_name("FILE");
+  bench->add_option("--output", o->output, "File for the result")->type_name("FILE");
+  bench->add_flag("--verify", o->verify, "Compare with the sequential program; exit status 1 if a result differs");
+  bench->add_flag("--pages-check", o->pages_check, "Ask the system where every page lies that a task has written (slow)");
+  bench->add_flag("--json", o->json, "One JSON object a run, one a line");
+  bench->callback([o, status] { *status = run_bench(*o); });
+  return status;
+}
+
+}  // namespace weir::tools

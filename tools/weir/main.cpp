@@ -1,0 +1,57 @@
+// The weir command: subcommands, and how errors reach the user. One line on standard error; exit status 2 for bad
+// input, 1 for what went wrong while running.
+#include "bench.hpp"
+#include "topo.hpp"
+
+#include <weir/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <string>
+
+namespace {
+
+constexpr int bad_input = 2, failed = 1;
+
+int complain(std::string message, int status) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::fprintf(stderr, "weir: %s\n", message.c_str());
+  return status;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Task-parallel programs on NUMA machines: the machine as weir sees it, and kernels to measure."};
+  app.name("weir");
+  app.set_version_flag("--version", std::string("weir ") + WEIR_VERSION);
+  app.require_subcommand(1);
+  weir::tools::add_topo_command(app);
+  const auto bench = weir::tools::add_bench_command(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return e.get_exit_code() == 0 ? app.exit(e) : complain(e.what(), bad_input);
+  }
+  return *bench;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int status = failed;
+  try {
+    status = run(argc, argv);
+  } catch (const weir::task_failed& e) {
+    status = complain(e.what(), failed);
+  } catch (const weir::error& e) {
+    status = complain(e.what(), bad_input);
+  } catch (const std::bad_alloc&) {
+    status = complain("out of memory", failed);
+  } catch (const std::exception& e) {
+    status = complain(e.what(), failed);
+  }
+  if (std::fflush(stdout) != 0 && status == 0) return complain("standard output cannot be written", failed);
+  return status;
+}
