@@ -18,9 +18,8 @@ struct chunking {
   std::size_t blocks_per_row;
   std::size_t chunks;
 
-  // About two chunks a worker: one to run ahead with while the other's tasks are still being created.
-  static chunking of(std::size_t rows, std::size_t blocks_per_row, int workers) {
-    return {rows, blocks_per_row, std::min(rows, 2 * static_cast<std::size_t>(workers))};
+  static chunking of(std::size_t rows, std::size_t blocks_per_row, int chunks) {
+    return {rows, blocks_per_row, std::min(rows, static_cast<std::size_t>(chunks))};
   }
   std::size_t first_block(std::size_t chunk) const { return rows * chunk / chunks * blocks_per_row; }
 };

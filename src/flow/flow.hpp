@@ -5,6 +5,7 @@
 #pragma once
 
 #include "flow/context.hpp"
+#include "flow/frames.hpp"
 #include "flow/stream.hpp"
 #include "flow/task.hpp"
 #include "flow/versions.hpp"

@@ -59,14 +59,12 @@ class resource_set {
   // while holding.
   bool try_all() {
     const bool all = for_each([&](resource* r) {
-      switch (try_lock_resource(context_, *r)) {
-        case lock_result::locked: held_[count_++] = r; return true;
-        case lock_result::mine_already: named_twice_ = true; return true;
-        case lock_result::busy: return false;
-      }
-      return false;
+      const lock_result result = try_lock_resource(context_, *r);
+      if (result == lock_result::locked) held_[count_++] = r;
+      named_twice_ |= result == lock_result::mine_already;
+      return result != lock_result::busy;
     });
-    if (all) return true;
+    if (all) [[likely]] return true;
     while (count_ > 0) unlock_resource(*held_[--count_]);
     return false;
   }
@@ -79,6 +77,7 @@ class resource_set {
     });
     std::sort(held_, held_ + count_);
     resource** end = std::unique(held_, held_ + count_);
+    named_twice_ = end != held_ + count_;
     count_ = static_cast<std::size_t>(end - held_);
     for (std::size_t i = 0; i < count_; i++) lock_resource(context_, *held_[i]);
   }
@@ -110,14 +109,18 @@ void check_twice(frame* f, datum* d) {
   if (updates > 0 && reads > 0) throw usage_error(described(f, d) + " is read by in() and updated by inout(); use in() and out(), or inout() alone");
 }
 
+[[noreturn]] void throw_unwritten(frame* f, datum* d) {
+  throw usage_error(described(f, d) + " is read, but no task writes it before; write it with out(), or make it from values");
+}
+
 void validate(frame* f, const resource_set& held) {
   for (unsigned i = 0; i < f->accesses; i++) {
     const access& a = *f->access_at(i);
-    if (a.kind() != waiter_kind::read && a.kind() != waiter_kind::update) continue;
-    if (a.wanted->current == nullptr) throw usage_error(described(f, a.wanted) + " is read, but no task writes it before; write it with out(), or make it from values");
-    if (a.kind() == waiter_kind::update || held.named_twice()) check_twice(f, a.wanted);
+    if ((a.kind() == waiter_kind::read || a.kind() == waiter_kind::update) && a.wanted->current == nullptr) [[unlikely]] throw_unwritten(f, a.wanted);
   }
-  if (!held.named_twice() && f->versions < 2) return;
+  if (!held.named_twice()) return;
+  for (unsigned i = 0; i < f->accesses; i++)
+    if (f->access_at(i)->kind() == waiter_kind::update) check_twice(f, f->access_at(i)->wanted);
   for (unsigned i = 0; i < f->versions; i++)
     if (f->version_at(i)->kind == version_kind::replace) check_twice(f, static_cast<datum*>(f->version_at(i)->owner));
 }
@@ -151,7 +154,7 @@ void match_update(context& c, access& a, frame* f) {
   succeed_current(c, d, *f->version_at(a.version_index), a);
 }
 
-std::uint32_t match_accesses(context& c, frame* f) {
+std::uint32_t match_accesses(context& c, frame* f, std::uint32_t& updates) {
   std::uint32_t satisfied = 0;
   for (unsigned i = 0; i < f->accesses; i++) {
     access& a = *f->access_at(i);
@@ -163,13 +166,14 @@ std::uint32_t match_accesses(context& c, frame* f) {
         satisfied++;
         break;
       case waiter_kind::address: satisfied++; break;  // claims count for themselves
+      case waiter_kind::update: updates++; break;
       default: break;
     }
   }
   return satisfied;
 }
 
-void announce_versions(context& c, frame* f) {
+void announce_versions(context& c, frame* f, std::uint32_t updates) {
   for (unsigned i = 0; i < f->versions; i++) {
     version& v = *f->version_at(i);
     resource* owner = v.owner;
@@ -180,7 +184,7 @@ void announce_versions(context& c, frame* f) {
     if (v.kind == version_kind::push) append_segment(c, *static_cast<stream_state*>(owner), v);
   }
   // Updates come last: they look at what was current before, which cannot be a version of this task.
-  for (unsigned i = 0; i < f->accesses; i++)
+  for (unsigned i = 0; updates > 0 && i < f->accesses; i++)
     if (f->access_at(i)->kind() == waiter_kind::update) match_update(c, *f->access_at(i), f);
 }
 
@@ -195,8 +199,9 @@ void submit(context& c, frame* f) {
     const resource_set held(c, f);
     validate(f, held);
     if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
-    satisfied = match_accesses(c, f);
-    announce_versions(c, f);
+    std::uint32_t updates = 0;
+    satisfied = match_accesses(c, f, updates);
+    announce_versions(c, f, updates);
     if (f->claims_addresses) c.common.addresses->claim(c, f);
   }
   f->state.store(frame_state::waiting, std::memory_order_relaxed);

@@ -24,30 +24,8 @@ shared::~shared() = default;
 
 void shared::addresses_forget_done() { addresses->forget_done(); }
 
-frame* create_frame(context& c, detail::scope_state* scope, const detail::task_ops* ops, const task_options& options, std::size_t versions, std::size_t accesses, std::size_t closure_bytes,
-                    std::size_t closure_alignment) {
-  constexpr std::size_t most = 65535;
-  if (versions > most || accesses > most)
-    throw usage_error(std::string("task ") + (options.name ? options.name : "(unnamed)") + " has " + std::to_string(versions + accesses) + " accesses; a task may have 65535 inputs and as many outputs");
-  const std::size_t bytes = detail::closure_offset(static_cast<unsigned>(versions), static_cast<unsigned>(accesses), closure_alignment) + closure_bytes;
-  auto* f = new (c.frames.allocate(bytes, c.node).data) frame();
-  f->state.store(frame_state::creating, std::memory_order_relaxed);
-  f->ops = ops;
-  f->scope = scope;
-  f->name = options.name;
-  f->priority = static_cast<std::int8_t>(options.priority);
-  f->affinity = static_cast<std::int16_t>(options.affinity.node);
-  f->required = options.affinity.required;
-  f->bytes = static_cast<std::uint32_t>(bytes);
-  f->versions = static_cast<std::uint16_t>(versions);
-  f->accesses = static_cast<std::uint16_t>(accesses);
-  f->home = static_cast<std::int16_t>(c.node);
-  return f;
-}
-
-void free_frame(context& c, frame* f) noexcept {
-  f->state.store(frame_state::free, std::memory_order_relaxed);
-  c.frames.release({f, f->home, f->home}, f->bytes);
+void throw_too_many_accesses(const task_options& options, std::size_t accesses) {
+  throw usage_error(std::string("task ") + (options.name ? options.name : "(unnamed)") + " has " + std::to_string(accesses) + " accesses; a task may have 65535 inputs and as many outputs");
 }
 
 namespace {
@@ -70,17 +48,22 @@ void take_over(context& c, version& v, access& a) {
 
 }  // namespace
 
-void prepare(context& c, frame* f) {
-  if (c.common.mode == allocation::deferred)
-    for (unsigned i = 0; i < f->versions; i++) {
-      version& v = *f->version_at(i);
-      if (v.kind != detail::version_kind::update) allocate_buffer(c, v);
-    }
+traffic prepare(context& c, frame* f) {
+  traffic t;
+  const bool deferred = c.common.mode == allocation::deferred;
+  for (unsigned i = 0; i < f->versions; i++) {
+    version& v = *f->version_at(i);
+    t.written += v.bytes;
+    if (deferred && v.kind != detail::version_kind::update) allocate_buffer(c, v);
+  }
   for (unsigned i = 0; i < f->accesses; i++) {
     access& a = *f->access_at(i);
-    if (a.kind() == waiter_kind::update) take_over(c, *f->version_at(a.version_index), a);
-    if (a.kind() == waiter_kind::window) gather(c, *a.window);
+    const waiter_kind kind = a.kind();
+    if (kind <= waiter_kind::window) t.read += a.bytes;  // read, update, window
+    if (kind == waiter_kind::update) take_over(c, *f->version_at(a.version_index), a);
+    if (kind == waiter_kind::window) gather(c, *a.window);
   }
+  return t;
 }
 
 void complete(context& c, frame* f, const char* cause) {

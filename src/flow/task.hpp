@@ -2,17 +2,13 @@
 #pragma once
 
 #include "flow/context.hpp"
+#include "flow/frames.hpp"
 
 #include <weir/task.hpp>
 
 #include <string>
 
 namespace weir::flow {
-
-// Memory for a task's frame, header filled in, records and closure not. Throws usage_error beyond 65535 accesses,
-// std::bad_alloc. Some 10 ns.
-frame* create_frame(context&, detail::scope_state*, const detail::task_ops*, const task_options&, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment);
-void free_frame(context&, frame*) noexcept;
 
 // Matches every access to the version it names, and announces the versions the task will write. All resources of a
 // task are held at once, so that tasks created at the same time by different threads are ordered the same way
@@ -22,8 +18,11 @@ void free_frame(context&, frame*) noexcept;
 void submit(context&, frame*);
 
 // Just before the body runs: outputs get their memory, in-place updates take theirs over, windows that lie in
-// several pieces are gathered. Throws std::bad_alloc.
-void prepare(context&, frame*);
+// several pieces are gathered. Throws std::bad_alloc. Returns the bytes that will be read and written.
+struct traffic {
+  std::uint64_t read = 0, written = 0;
+};
+traffic prepare(context&, frame*);
 
 // After the body, or instead of it: publishes the outputs, lets go of the inputs. `cause` is null, or the name of the
 // task whose failure makes the outputs worthless. The frame may be gone on return; what became ready is on c.ready.
@@ -31,11 +30,6 @@ void complete(context&, frame*, const char* cause);
 
 // For messages: the task's name and what it waits for.
 std::string described_inputs(frame&);
-
-inline const char* failure_of(frame* f) {
-  const char* cause = f->skipped_because.load(std::memory_order_relaxed);
-  return cause != nullptr ? cause : f->display_name();
-}
 
 // Calls f(bytes, node) for every piece of memory a ready task will read; node may be unknown or interleaved.
 template <class F> void for_each_input(frame*, F&&);

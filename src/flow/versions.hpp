@@ -1,7 +1,10 @@
-// The life of a version: announced, published, read, unused, dead.
+// The life of a version: announced, published, read, unused, dead. README.md has the states and the proof.
+//
+// Inline, because these few lines are most of what a task costs.
 #pragma once
 
 #include "flow/context.hpp"
+#include "flow/frames.hpp"
 
 namespace weir::flow {
 
@@ -9,7 +12,7 @@ namespace weir::flow {
 struct external_wait : waiter {
   explicit external_wait(void (*wake)(void*), void* argument) : wake_(wake), argument_(argument) { target = static_cast<std::uintptr_t>(waiter_kind::external); }
   bool done() const { return done_.load(std::memory_order_acquire) != 0; }
-  // After this the waiting thread may return and this object be gone: wake_ is read first.
+  // After the store the waiting thread may return and this object be gone: the rest is read first.
   void signal() {
     void (*wake)(void*) = wake_;
     void* argument = argument_;
@@ -23,37 +26,138 @@ struct external_wait : waiter {
   void* argument_;
 };
 
+// Gives a version memory, in the way the runtime's policy says. Throws std::bad_alloc.
+inline void allocate_buffer(context& c, version& v) {
+  if (v.bytes == 0) return;
+  int pool = c.node;
+  if (c.common.several_nodes) {
+    if (c.common.mode == allocation::interleaved) pool = memory::place_interleaved;
+    if (c.common.mode == allocation::first_touch) pool = memory::place_unknown;
+  }
+  const memory::block b = c.buffers.allocate(v.bytes, pool);
+  v.buffer = b.data;
+  v.node = static_cast<std::int16_t>(b.place);
+}
+
+inline void release_buffer(context& c, version& v) noexcept {
+  if (v.buffer == nullptr) return;
+  const bool first_touch = c.common.several_nodes && c.common.mode == allocation::first_touch;
+  c.buffers.release({v.buffer, v.node, first_touch ? memory::place_unknown : v.node}, v.bytes);
+  v.buffer = nullptr;
+}
+
+// With first touch the system decided; ask it once per block.
+inline void find_out_place(context& c, version& v) {
+  if (v.node == detail::node_unknown && v.buffer != nullptr) v.node = static_cast<std::int16_t>(c.common.buffers.node_of(v.buffer));
+}
+
 // Puts a waiter on the version's list. False if the version is published already: nothing to wait for.
-bool subscribe(version&, waiter&);
+inline bool subscribe(version& v, waiter& w) {
+  waiter* head = v.waiters.load(std::memory_order_acquire);
+  do {
+    if (head == version::published_mark()) return false;
+    w.next = head;
+  } while (!v.waiters.compare_exchange_weak(head, &w, std::memory_order_release, std::memory_order_acquire));
+  return true;
+}
 
-// The producer is done: whoever waits is told. `cause` is null, or the name of the task whose failure poisoned it.
-void publish(context&, version&, const char* cause);
-// One thing less that a waiter's task waits for.
-void satisfy(context&, waiter&, const char* cause);
-void drop_pending(context&, frame*, std::uint32_t n);
+inline void drop_pending(context& c, frame* f, std::uint32_t n) {
+  if (f->pending.fetch_sub(n, std::memory_order_acq_rel) != n) return;
+  f->state.store(frame_state::ready, std::memory_order_relaxed);
+  c.ready.push(f);
+}
 
-// Readers, the producer and the datum let go of a version; at the end its buffer returns to its pool.
-void drop_users(context&, version&, std::uint64_t n = version::one_user);
-void drop_view(context&, version&);
+// One thing less that a waiter's task waits for. `cause` is null, or the name of the task whose failure made it
+// pointless.
+inline void satisfy(context& c, waiter& w, const char* cause) {
+  frame* f = w.task();
+  if (cause != nullptr && w.kind() != waiter_kind::order) f->skipped_because.store(cause, std::memory_order_relaxed);
+  drop_pending(c, f, 1);
+}
+
+// The producer is done: whoever waits is told.
+inline void publish(context& c, version& v, const char* cause) {
+  v.failed = cause != nullptr;
+  waiter* w = v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
+  while (w != nullptr && w != version::published_mark()) {
+    waiter* next = w->next;
+    if (w->kind() == waiter_kind::external) static_cast<external_wait*>(w)->signal();
+    else satisfy(c, *w, cause);
+    w = next;
+  }
+}
+
+namespace implementation {
+
+constexpr std::uint64_t low_half(std::uint64_t users) { return users & 0xffffffffu; }
+
+inline void bury(context& c, version& v) {
+  release_buffer(c, v);
+  frame* f = v.producer();
+  // The frame's last version takes the frame along. Frames with one version need no count.
+  if (f->versions == 1 || f->live.fetch_sub(1, std::memory_order_acq_rel) == 1) free_frame(c, f);
+}
+
+// The low half of `users` just became zero: superseded, published, and no task reads it any more.
+inline void unused(context& c, version& v, std::uint64_t users) {
+  if (v.heir != nullptr) satisfy(c, *v.heir, v.failed ? failure_of(v.producer()) : nullptr);
+  else if (users == 0) bury(c, v);
+}
+
+// One operation: the readers matched since it became current arrive, and it is current no longer.
+inline void retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t views) {
+  const std::uint64_t change = new_readers * version::one_user + views * version::one_view - version::while_current;
+  const std::uint64_t users = v.users.fetch_add(change, std::memory_order_acq_rel) + change;
+  if (low_half(users) == 0) unused(c, v, users);
+}
+
+}  // namespace implementation
+
+// Readers, the producer and the stream let go of a version; at the end its buffer returns to its pool.
+inline void drop_users(context& c, version& v, std::uint64_t n = version::one_user) {
+  const std::uint64_t users = v.users.fetch_sub(n, std::memory_order_acq_rel) - n;
+  if (implementation::low_half(users) == 0) implementation::unused(c, v, users);
+}
+
+inline void drop_view(context& c, version& v) {
+  if (v.users.fetch_sub(version::one_view, std::memory_order_acq_rel) == version::one_view) implementation::bury(c, v);
+}
 
 // A new version takes the place of a datum's current one. The datum is locked.
-void replace_current(context&, datum&, version&);
+inline void replace_current(context& c, datum& d, version& v) {
+  version* old = d.current;
+  const std::uint64_t readers = d.readers;
+  d.current = &v;
+  d.readers = 0;
+  if (old != nullptr) implementation::retire(c, *old, readers, 0);
+}
+
 // As replace_current, but the successor takes the old version's buffer over once nobody uses it: `heir` then has one
 // thing less to wait for. The datum is locked and has a current version.
-void succeed_current(context&, datum&, version&, access& heir);
+inline void succeed_current(context& c, datum& d, version& v, access& heir) {
+  version* old = d.current;
+  const std::uint64_t readers = d.readers;
+  old->heir = &heir;
+  d.current = &v;
+  d.readers = 0;
+  implementation::retire(c, *old, readers, 1);
+}
 
 // The datum is gone: its current version will have no more readers than those matched.
-void let_current_go(context&, version&, std::uint64_t readers);
+inline void let_current_go(context& c, version& v, std::uint64_t readers) { implementation::retire(c, v, readers, 0); }
 
-// Gives a version memory, in the way the runtime's policy says. Throws std::bad_alloc.
-void allocate_buffer(context&, version&);
-void release_buffer(context&, version&) noexcept;
-// With first touch the system decided; ask it once per block.
-void find_out_place(context&, version&);
-
-void lock_resource(context&, resource&);
 enum class lock_result { locked, mine_already, busy };
-lock_result try_lock_resource(context&, resource&);
-void unlock_resource(resource&);
+inline lock_result try_lock_resource(context& c, resource& r) {
+  std::uint32_t free = 0;
+  if (r.owner.compare_exchange_strong(free, c.creator, std::memory_order_acquire, std::memory_order_relaxed)) return lock_result::locked;
+  return free == c.creator ? lock_result::mine_already : lock_result::busy;
+}
+
+inline void lock_resource(context& c, resource& r) {
+  spin_wait wait;
+  while (try_lock_resource(c, r) != lock_result::locked) wait.once();
+}
+
+inline void unlock_resource(resource& r) { r.owner.store(0, std::memory_order_release); }
 
 }  // namespace weir::flow

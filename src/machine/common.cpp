@@ -1,3 +1,4 @@
+// Helpers of the readers: classes of distance, checks, text.
 #include <algorithm>
 #include <charconv>
 #include <map>

@@ -1,3 +1,4 @@
+// host() and load(): which reader a specification is for.
 #include "machine/machine.hpp"
 
 #include "machine/detail.hpp"

@@ -6,7 +6,9 @@
 namespace weir::memory {
 
 cache::cache(pools& owner, int home)
-    : pools_(owner), home_(owner.pool_of(home)), stocks_(owner.pool_count()), uncounted_(owner.pool_count(), 0) {}
+    : pools_(owner), home_place_(home), home_(owner.pool_of(home)), counted_(owner.counted_), stocks_(owner.pool_count()), uncounted_(owner.pool_count(), 0) {
+  home_stocks_ = stocks_of(home_).data();
+}
 
 cache::~cache() {
   flush_counts();
@@ -29,9 +31,9 @@ cache::~cache() {
   }
 }
 
-block cache::allocate(std::size_t bytes, int pool) {
+block cache::allocate_elsewhere(std::size_t bytes, int pool) {
   const int p = pools_.pool_of(pool);
-  if (pools_.counted_) count(p, static_cast<std::int64_t>(bytes));
+  if (counted_) count(p, static_cast<std::int64_t>(bytes));
   if (bytes > largest_block_bytes) return {pools_.allocate_large(p, bytes), pool, pool};
   const int c = class_of(bytes);
   stock& s = stocks_of(p)[static_cast<std::size_t>(c)];
@@ -61,9 +63,9 @@ block cache::refill(int pool, int size_class, stock& s) {
   return {p, place_unknown, place_unknown};
 }
 
-void cache::release(block b, std::size_t bytes) noexcept {
+void cache::release_elsewhere(block b, std::size_t bytes) noexcept {
   const int p = pools_.pool_of(b.pool);
-  if (pools_.counted_) count(p, -static_cast<std::int64_t>(bytes));
+  if (counted_) count(p, -static_cast<std::int64_t>(bytes));
   if (bytes > largest_block_bytes) {
     pools_.release_large(p, b.data, bytes);
     return;
@@ -76,7 +78,7 @@ void cache::release(block b, std::size_t bytes) noexcept {
   s.head = f;
   s.count++;
   // Blocks of other nodes are wanted there: they go home in small batches instead of waiting for two full ones.
-  const std::uint32_t full = batch_size(bytes_of_class(c));
+  const std::uint32_t full = full_batch[static_cast<std::size_t>(c)];
   if (p != home_) {
     if (s.count * 8 >= full) {
       pools_.put_batch(p, c, s.head, s.count);
@@ -92,20 +94,14 @@ void cache::release(block b, std::size_t bytes) noexcept {
   }
 }
 
-void cache::count(int pool, std::int64_t bytes) noexcept {
+void cache::report(int pool) noexcept {
   std::int64_t& n = uncounted_[static_cast<std::size_t>(pool)];
-  n += bytes;
-  if (n >= pools::count_precision_bytes || n <= -pools::count_precision_bytes) {
-    pools_.add(pool, n);
-    n = 0;
-  }
+  if (n != 0 && counted_) pools_.add(pool, n);
+  n = 0;
 }
 
 void cache::flush_counts() noexcept {
-  for (std::size_t pool = 0; pool < uncounted_.size(); pool++) {
-    if (uncounted_[pool] != 0 && pools_.counted_) pools_.add(static_cast<int>(pool), uncounted_[pool]);
-    uncounted_[pool] = 0;
-  }
+  for (std::size_t pool = 0; pool < uncounted_.size(); pool++) report(static_cast<int>(pool));
 }
 
 }  // namespace weir::memory

@@ -1,3 +1,4 @@
+// Limits from the kernel, /proc/self and the cgroup files.
 #include "os/limits.hpp"
 
 #include <linux/mempolicy.h>

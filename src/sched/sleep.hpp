@@ -36,7 +36,7 @@ class sleep_control {
     if (sleeping_in(state) > 0 && searching_in(state) <= 0) wake_from(near);
   }
 
-  // Wakes this worker if it is asleep; returns whether it was. If it was not, it is sure to see what the caller
+  // Wakes this worker if it is asleep; returns whether it was, and then it sees all that the caller did before. If it was not, it is sure to see what the caller
   // published before: by the any_work_left() it calls before it blocks. To be used after a push to its inbox, and
   // when the scope it waits for is complete. Not asleep: a fence and one load.
   bool wake(int worker) {
@@ -69,7 +69,7 @@ class sleep_control {
   // and others sleep. Publishers may have relied on it, so the caller must now call wake_any(), unless it has looked
   // at all queues after this call and found them empty.
   [[nodiscard]] bool stop_searching() {
-    const std::uint64_t before = state_.fetch_sub(one_searching, std::memory_order_seq_cst);
+    const std::uint64_t before = state_.fetch_sub(one_searching, std::memory_order_relaxed);
     Atomics::fence(std::memory_order_seq_cst);
     return searching_in(before) <= 1 && sleeping_in(before) > 0;
   }
@@ -86,7 +86,7 @@ class sleep_control {
     word& mine = words_[worker];
     assert(mine.load(std::memory_order_relaxed) == awake);
     mine.store(asleep, std::memory_order_relaxed);
-    const std::uint64_t before = state_.fetch_add(one_sleeping - one_searching, std::memory_order_seq_cst);
+    const std::uint64_t before = state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
     Atomics::fence(std::memory_order_seq_cst);
     if (any_work_left()) {
       cancel(mine);
@@ -100,13 +100,13 @@ class sleep_control {
     sleep(worker, any_work_left, [] {});
   }
 
-  // ---- Observers: a moment's picture.
+  // ---- Observers: a moment's picture; after a seq_cst fence, one not older than the fence.
 
   int workers() const { return workers_; }
-  int sleeping() const { return sleeping_in(state_.load(std::memory_order_seq_cst)); }
-  int searching() const { return searching_in(state_.load(std::memory_order_seq_cst)); }
+  int sleeping() const { return sleeping_in(state_.load(std::memory_order_relaxed)); }
+  int searching() const { return searching_in(state_.load(std::memory_order_relaxed)); }
   // Counts wake-ups, modulo 2^32. The same number before and after everybody was seen asleep: nobody was woken between.
-  std::uint32_t wake_epoch() const { return static_cast<std::uint32_t>(state_.load(std::memory_order_seq_cst) >> 32); }
+  std::uint32_t wake_epoch() const { return static_cast<std::uint32_t>(state_.load(std::memory_order_relaxed) >> 32); }
 
  private:
   using word = typename Atomics::template atomic<std::uint32_t>;
@@ -116,6 +116,7 @@ class sleep_control {
   static constexpr std::uint32_t awake = 0;
   static constexpr std::uint32_t asleep = 1;
 
+  // Relaxed throughout: the fences make the order (README.md).
   // state_: [wake epoch : 32][searching + bias : 16][sleeping + bias : 16]. The bias keeps a field that is below zero
   // for a moment (README.md, "counts lag") from borrowing from its neighbour.
   static constexpr std::uint64_t one_sleeping = 1;
@@ -138,14 +139,14 @@ class sleep_control {
     std::uint32_t expected = asleep;
     if (its.load(std::memory_order_relaxed) != asleep) return false;
     if (!its.compare_exchange_strong(expected, awake, std::memory_order_release, std::memory_order_relaxed)) return false;
-    state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_seq_cst);
+    state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_relaxed);
     Atomics::wake_one(its);
     return true;
   }
 
   // The worker that was going to sleep does not. If a waker was faster, it does the accounting.
   void cancel(word& mine) {
-    if (mine.exchange(awake, std::memory_order_acquire) == asleep) state_.fetch_add(one_searching - one_sleeping, std::memory_order_seq_cst);
+    if (mine.exchange(awake, std::memory_order_acquire) == asleep) state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
   }
 
   const int workers_;

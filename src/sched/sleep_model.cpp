@@ -205,6 +205,44 @@ TEST(sleep_model, the_last_to_fall_asleep_is_told) {
   });
 }
 
+TEST(sleep_model, who_is_woken_sees_what_its_waker_did) {
+  expect_passes([] {
+    sleep_control<model_atomics> sleep(1);
+    model::plain<int> data{0};
+    parallel(
+        [&] {
+          data.write(1);
+          while (!sleep.wake(0)) model_atomics::pause();
+        },
+        [&] {
+          sleep.start_searching();
+          sleep.sleep(0, [] { return false; });
+          require(data.read() == 1, "old data");
+        });
+  });
+}
+
+TEST(sleep_model, who_is_woken_while_it_looks_again_sees_what_its_waker_did) {
+  expect_passes([] {
+    sleep_control<model_atomics> sleep(1);
+    model::plain<int> data{0};
+    model::atomic<int> hint{0};
+    bool woken = false;
+    parallel(
+        [&] {
+          data.write(1);
+          hint.store(1, relaxed);
+          woken = sleep.wake(0);
+        },
+        [&] {
+          sleep.start_searching();
+          while (sleep.wake_epoch() == 0 && hint.load(relaxed) == 0) sleep.sleep(0, [&] { return hint.load(relaxed) == 1; });
+        });
+    if (woken) require(sleep.wake_epoch() == 1 && sleep.searching() == 1, "woken, but not counted");
+    else require(sleep.wake_epoch() == 0 && sleep.searching() == 1, "not woken, but counted");
+  });
+}
+
 TEST(sleep_model, wake_any_of_wakes_one_of_the_range) {
   expect_passes([] {
     sleep_control<model_atomics> sleep(3);

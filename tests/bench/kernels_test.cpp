@@ -43,7 +43,9 @@ void expect_right(const run_request& r) {
   EXPECT_TRUE(result.verified->passed) << result.verified->what << ": largest difference " << result.verified->largest_difference;
   EXPECT_GT(result.counts.tasks, 0u);
   EXPECT_GT(result.live_bytes, 0u);
-  if (!r.problem.shared) EXPECT_GT(result.counts.read_local() + result.counts.read_remote(), 0u);
+  if (!r.problem.shared) {
+    EXPECT_GT(result.counts.read_local() + result.counts.read_remote(), 0u);
+  }
 }
 
 TEST_P(Kernels, EqualTheSequentialProgram) {

@@ -1,3 +1,4 @@
+// weir topo: options and order of work.
 #include "topo.hpp"
 
 #include <sys/utsname.h>

@@ -1,3 +1,4 @@
+// Placed buffers, passes over them, and what stands in for pairs that cannot be measured.
 #include "topo_measure.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
-#include <limits>
+#include <iterator>
 #include <thread>
 
 #include "weir/error.hpp"
@@ -210,6 +211,19 @@ std::uint64_t choose_buffer_bytes(description& m, const measure_options& options
   return bytes;
 }
 
+double stand_in(const description& m, const std::vector<double>& measured, std::size_t from, std::size_t to, bool less_is_better) {
+  std::size_t n = m.nodes.size();
+  if (measured[to * n + from] > 0) return measured[to * n + from];
+  std::vector<double> known;
+  for (std::size_t k = 0; k < n; k++)
+    if (double v = measured[k * n + to]; v > 0) known.push_back(v);
+  if (known.empty()) std::copy_if(measured.begin(), measured.end(), std::back_inserter(known), [](double v) { return v > 0; });
+  if (known.empty()) throw machine_error("measure: expected a node with CPUs and one with memory, and found no such pair");
+  auto [least, most] = std::minmax_element(known.begin(), known.end());
+  bool memoryless = m.nodes[to].memory_bytes == 0;
+  return less_is_better != memoryless ? *least : *most;
+}
+
 class measurement {
  public:
   measurement(description& m, const measure_options& options) : m_(m), options_(options), n_(m.nodes.size()), bytes_(choose_buffer_bytes(m, options)) {
@@ -226,9 +240,10 @@ class measurement {
         if (!m_.nodes[from].cpus.empty()) measure_pair(buffer, from, to);
     }
     if (options_.progress) fmt::print(stderr, "\r{:60}\r", "");
-    fill_gaps();
+    if (fill_unmeasured(m_))
+      m_.notes.push_back("Pairs with a node without CPUs or without memory cannot be measured: they carry the figure of the opposite direction, or one of the same memory.");
     if (!all_bound_) m_.notes.push_back("Binding the measuring threads to their CPUs was refused: they may have run on other nodes, and the figures mix pairs.");
-    m_.notes.push_back(fmt::format("Measured with a buffer of {} MiB, median of {} runs, lines in {} order{}.", bytes_ / mib, options_.runs, options_.shuffled ? "shuffled" : "ascending",
+    m_.notes.push_back(fmt::format("Measured with a buffer of {} MiB, median of {}, lines in {} order{}.", bytes_ / mib, options_.runs == 1 ? "1 run" : fmt::format("{} runs", options_.runs), options_.shuffled ? "shuffled" : "ascending",
                                    options_.shuffled ? "" : ": hardware prefetch hides part of the latency"));
   }
 
@@ -255,31 +270,6 @@ class measurement {
     m_.read_gb_s[at] = rounded(median(read_all)), m_.write_gb_s[at] = rounded(median(write_all));
   }
 
-  // Pairs nobody can measure: from a node without CPUs the figure is that of the way back, else the best way to that
-  // memory; to a node without memory it is the worst of the row, as nothing is ever there.
-  void fill_gaps() {
-    bool gaps = false;
-    for (auto* matrix : {&m_.read_ns, &m_.write_ns, &m_.read_gb_s, &m_.write_gb_s}) {
-      bool less_is_better = matrix == &m_.read_ns || matrix == &m_.write_ns;
-      std::vector<double> measured = *matrix;
-      for (std::size_t at = 0; at < n_ * n_; at++)
-        if (measured[at] == 0) (*matrix)[at] = stand_in(measured, at / n_, at % n_, less_is_better), gaps = true;
-    }
-    if (gaps) m_.notes.push_back("Pairs with a node without CPUs or without memory cannot be measured: they carry the figure of the opposite direction, or the best of the same memory.");
-  }
-
-  double stand_in(const std::vector<double>& measured, std::size_t from, std::size_t to, bool less_is_better) const {
-    if (measured[to * n_ + from] > 0) return measured[to * n_ + from];
-    std::vector<double> known;
-    for (std::size_t k = 0; k < n_; k++)
-      if (double v = measured[k * n_ + to]; v > 0) known.push_back(v);
-    if (known.empty())
-      for (double v : measured)
-        if (v > 0) known.push_back(v);
-    bool memoryless = m_.nodes[to].memory_bytes == 0;
-    return (less_is_better != memoryless) ? *std::min_element(known.begin(), known.end()) : *std::max_element(known.begin(), known.end());
-  }
-
   description& m_;
   const measure_options& options_;
   std::size_t n_;
@@ -288,6 +278,18 @@ class measurement {
 };
 
 }  // namespace
+
+bool fill_unmeasured(description& m) {
+  bool gaps = false;
+  std::size_t n = m.nodes.size();
+  for (auto* matrix : {&m.read_ns, &m.write_ns, &m.read_gb_s, &m.write_gb_s}) {
+    bool less_is_better = matrix == &m.read_ns || matrix == &m.write_ns;
+    std::vector<double> measured = *matrix;
+    for (std::size_t at = 0; at < measured.size(); at++)
+      if (measured[at] == 0) (*matrix)[at] = stand_in(m, measured, at / n, at % n, less_is_better), gaps = true;
+  }
+  return gaps;
+}
 
 void measure(description& m, const measure_options& options) {
   if (!m.is_host) throw machine_error("measure: expected the machine this runs on, got a described one (" + m.name + ")");

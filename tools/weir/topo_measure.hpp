@@ -22,4 +22,9 @@ struct measure_options {
 // Takes nodes^2 x runs x 4 passes over the buffer, 1 to 2 s each for 1 GiB.
 void measure(machine::description& machine, const measure_options& options);
 
+// Replaces the zeros that pairs nobody can measure have left: from a node without CPUs the figure of the way back, else
+// the best way to that memory; to a node without memory the worst known, as nothing is ever there. Returns whether
+// there were any. Part of measure(), here for its test.
+bool fill_unmeasured(machine::description& machine);
+
 }  // namespace weir::tools

@@ -1,8 +1,10 @@
+// Tables, matrices and JSON of a machine.
 #include "topo_print.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 
@@ -77,7 +79,7 @@ void matrix(lines out, const std::string& title, const std::vector<T>& values, s
 }
 
 int decimals_of(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return v == static_cast<double>(static_cast<long long>(v)); }) ? 0 : 1;
+  return std::all_of(values.begin(), values.end(), [](double v) { return v == std::floor(v); }) ? 0 : 1;
 }
 
 // A figure by class, or nothing where pairs of one class differ.

@@ -1,3 +1,4 @@
+// One attempt per system call.
 #include "topo_probe.hpp"
 
 #include <linux/membarrier.h>

@@ -49,7 +49,7 @@ bool explore_in_order(engine& e, const std::function<void()>& body, std::uint64_
 
 // The stacks of a failed run are not unwound. They are kept, for what they own would be reported as leaked.
 void bury(std::unique_ptr<engine> e) {
-  static std::vector<std::unique_ptr<engine>> failed_engines;
+  static auto& failed_engines = *new std::vector<std::unique_ptr<engine>>;
   failed_engines.push_back(std::move(e));
 }
 
@@ -62,7 +62,7 @@ result check(const std::function<void()>& body, const limits& l) {
     e->decisions().start_replay(path);
     explore(*e, body, false, 1, r);
   } else {
-    const std::uint64_t limit = l.runs != 0 ? l.runs : from_environment("WEIR_MODEL_RUNS", 100'000);
+    const std::uint64_t limit = l.runs != 0 ? l.runs : from_environment("WEIR_MODEL_RUNS", 100'000) / l.cost + 1;
     r.seed = l.seed != 0 ? l.seed : from_environment("WEIR_MODEL_SEED", (std::uint64_t{std::random_device{}()} << 1) | 1);
     r.exhausted = explore_in_order(*e, body, limit, r);
     if (r.passed && (!r.exhausted || e->was_cut())) {

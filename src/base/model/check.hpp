@@ -14,6 +14,8 @@ struct limits {
   // At most this many runs in the exhaustive part, and this many in the random part (which knows no bound on
   // preemptions). 0: as WEIR_MODEL_RUNS says, by default 100000.
   std::uint64_t runs = 0;
+  // How many times dearer a run is than usual: divides the number of runs taken from WEIR_MODEL_RUNS.
+  std::uint64_t cost = 1;
   // Operations in one run before it is called a livelock.
   int steps = 2000;
   // How many weak compare-exchanges may fail for no reason in one run.

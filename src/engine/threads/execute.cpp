@@ -133,9 +133,14 @@ const char* engine::run_body(slot& s, frame* f) {
   }
   if (!bound_) refresh_node(s);
   try {
-    flow::prepare(s.flow, f);
+    const flow::traffic bytes = flow::prepare(s.flow, f);
     f->ops->run(f);
-    count_bytes(s, f);
+    if (!shared_.several_nodes) {
+      s.read_bytes[0].add(bytes.read);
+      s.written_bytes[0].add(bytes.written);
+    } else {
+      count_bytes(s, f);
+    }
   } catch (...) {
     cause = f->display_name();
     record_failure(f, cause, std::current_exception());
@@ -144,15 +149,8 @@ const char* engine::run_body(slot& s, frame* f) {
   return cause;
 }
 
+// By distance from where the task ran to where its data are.
 void engine::count_bytes(slot& s, frame* f) {
-  if (!shared_.several_nodes) {
-    std::uint64_t read = 0, written = 0;
-    flow::for_each_input(f, [&](std::uint64_t bytes, int) { read += bytes; });
-    flow::for_each_output(f, [&](std::uint64_t bytes, int) { written += bytes; });
-    s.read_bytes[0].add(read);
-    s.written_bytes[0].add(written);
-    return;
-  }
   const int here = s.queues.node;
   const auto count = [&](std::array<counter, sched::max_distance_classes>& by_class, std::uint64_t bytes, int node) {
     if (node >= 0) {

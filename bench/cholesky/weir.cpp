@@ -1,0 +1,211 @@
+// cholesky under weir.
+//
+// One datum a tile of the lower triangle. A task reads the tile and the one or two it is updated with, and writes a new
+// version. The tiles on the diagonal are the critical path: their factorizations have high priority.
+//
+// The shared variant updates tiles in place in one interleaved array; empty data, one a tile, carry the dependences.
+#include <bench/cholesky/result.hpp>
+#include <bench/common/check.hpp>
+#include <bench/common/control.hpp>
+#include <bench/common/interleaved_array.hpp>
+#include <bench/common/page_check.hpp>
+#include <bench/common/registry.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+namespace weir::bench {
+namespace {
+
+using namespace factorization;
+
+constexpr task_options named_fill{.name = "fill"}, named_trsm{.name = "trsm"}, named_syrk{.name = "syrk"}, named_gemm{.name = "gemm"}, control{.name = "control"};
+constexpr task_options named_potrf{.name = "potrf", .priority = priority::high};
+
+class private_tasks {
+ public:
+  private_tasks(runtime& rt, const tiling& t, page_checker* pages) : rt_(rt), t_(t), pages_(pages) {
+    for (std::size_t i = 0; i < t.tiles(); i++)
+      for (std::size_t j = 0; j <= i; j++) a_.push_back(rt.make_data<double>(t.elements(i, j), "tile"));
+  }
+  void fill(std::size_t i, std::size_t j) {
+    rt_.spawn(named_fill, out(at(i, j)), [this, i, j](std::span<double> a) {
+      fill_tile(t_, i, j, a.data());
+      written(pages_, a);
+    });
+  }
+  void potrf(std::size_t k) {
+    rt_.spawn(named_potrf, in(at(k, k)), out(at(k, k)), [this, k](auto old, auto next) {
+      update(old, next, [&](double* a) { factorization::potrf(t_.rows(k), a); });
+    });
+  }
+  void trsm(std::size_t i, std::size_t k) {
+    rt_.spawn(named_trsm, in(at(k, k)), in(at(i, k)), out(at(i, k)), [this, i, k](auto l, auto old, auto next) {
+      update(old, next, [&](double* b) { factorization::trsm(t_.rows(i), t_.rows(k), l.data(), t_.rows(k), b, t_.rows(i)); });
+    });
+  }
+  void syrk(std::size_t i, std::size_t k) {
+    rt_.spawn(named_syrk, in(at(i, k)), in(at(i, i)), out(at(i, i)), [this, i, k](auto a, auto old, auto next) {
+      update(old, next, [&](double* c) { factorization::syrk(t_.rows(i), t_.rows(k), a.data(), t_.rows(i), c, t_.rows(i)); });
+    });
+  }
+  void gemm(std::size_t i, std::size_t j, std::size_t k) {
+    rt_.spawn(named_gemm, in(at(i, k)), in(at(j, k)), in(at(i, j)), out(at(i, j)), [this, i, j, k](auto a, auto b, auto old, auto next) {
+      update(old, next, [&](double* c) { factorization::gemm(t_.rows(i), t_.rows(j), t_.rows(k), a.data(), t_.rows(i), b.data(), t_.rows(j), c, t_.rows(i)); });
+    });
+  }
+  std::vector<double> collect(std::size_t i, std::size_t j) const {
+    const auto tile = at(i, j).read();
+    return {tile.begin(), tile.end()};
+  }
+
+ private:
+  const data<double>& at(std::size_t i, std::size_t j) const { return a_[t_.index(i, j)]; }
+  template <class Compute>
+  void update(std::span<const double> old, std::span<double> next, const Compute& compute) const {
+    std::ranges::copy(old, next.begin());
+    compute(next.data());
+    written(pages_, next);
+  }
+
+  runtime& rt_;
+  tiling t_;
+  page_checker* pages_;
+  std::vector<data<double>> a_;
+};
+
+class shared_tasks {
+ public:
+  shared_tasks(runtime& rt, const tiling& t, page_checker*) : rt_(rt), t_(t), a_(t.count() * t.tile * t.tile) {
+    for (std::size_t i = 0; i < t.count(); i++) tokens_.push_back(rt.make_data<char>(0, "tile token"));
+  }
+  void fill(std::size_t i, std::size_t j) {
+    rt_.spawn(named_fill, out(token(i, j)), [this, i, j](auto) { fill_tile(t_, i, j, at(i, j)); });
+  }
+  void potrf(std::size_t k) {
+    rt_.spawn(named_potrf, inout(token(k, k)), [this, k](auto) { factorization::potrf(t_.rows(k), at(k, k)); });
+  }
+  void trsm(std::size_t i, std::size_t k) {
+    rt_.spawn(named_trsm, in(token(k, k)), inout(token(i, k)), [this, i, k](auto...) { factorization::trsm(t_.rows(i), t_.rows(k), at(k, k), t_.rows(k), at(i, k), t_.rows(i)); });
+  }
+  void syrk(std::size_t i, std::size_t k) {
+    rt_.spawn(named_syrk, in(token(i, k)), inout(token(i, i)), [this, i, k](auto...) { factorization::syrk(t_.rows(i), t_.rows(k), at(i, k), t_.rows(i), at(i, i), t_.rows(i)); });
+  }
+  void gemm(std::size_t i, std::size_t j, std::size_t k) {
+    rt_.spawn(named_gemm, in(token(i, k)), in(token(j, k)), inout(token(i, j)), [this, i, j, k](auto...) {
+      factorization::gemm(t_.rows(i), t_.rows(j), t_.rows(k), at(i, k), t_.rows(i), at(j, k), t_.rows(j), at(i, j), t_.rows(i));
+    });
+  }
+  std::vector<double> collect(std::size_t i, std::size_t j) { return {at(i, j), at(i, j) + t_.elements(i, j)}; }
+
+ private:
+  double* at(std::size_t i, std::size_t j) { return a_.data() + t_.index(i, j) * t_.tile * t_.tile; }
+  const data<char>& token(std::size_t i, std::size_t j) const { return tokens_[t_.index(i, j)]; }
+
+  runtime& rt_;
+  tiling t_;
+  interleaved_array<double> a_;
+  std::vector<data<char>> tokens_;
+};
+
+template <class Tasks>
+class program final : public instance {
+ public:
+  explicit program(const configuration& c) : options_(c), t_(tiling_of(c)) {}
+
+  void prepare(runtime& rt) override {
+    tasks_ = std::make_unique<Tasks>(rt, t_, options_.pages);
+    // A row of tiles at a time.
+    fill_by_chunks(rt, chunking::of(t_.tiles(), 1, rt.workers()), [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; i++)
+        for (std::size_t j = 0; j <= i; j++) tasks_->fill(i, j);
+    });
+  }
+
+  void run(runtime& rt) override {
+    rt.run([&] {
+      const data<char> created = rt.make_data<char>(std::span<const char>{}, "created");
+      for (std::size_t k = 0; k < t_.tiles(); k++) {
+        if (options_.parallel_control)
+          rt.spawn(control, inout(created), [this, k](auto) { create_panel(k); });
+        else
+          create_panel(k);
+      }
+    });
+    rt.wait();
+  }
+
+  void collect(runtime&) override {
+    for (std::size_t i = 0; i < t_.tiles(); i++)
+      for (std::size_t j = 0; j <= i; j++) result_.push_back(tasks_->collect(i, j));
+  }
+
+  verification verify(const std::any& expected) const override {
+    const auto& e = std::any_cast<const factor&>(expected);
+    bool equal = e.size() == result_.size();
+    verification v;
+    for (std::size_t i = 0; equal && i < e.size(); i++) {
+      equal = e[i].size() == result_[i].size() && std::memcmp(e[i].data(), result_[i].data(), e[i].size() * sizeof(double)) == 0;
+      for (std::size_t n = 0; !equal && n < std::min(e[i].size(), result_[i].size()); n++) v.largest_difference = std::max(v.largest_difference, std::abs(e[i][n] - result_[i][n]));
+    }
+    const double rest = residual(t_, result_);
+    v.passed = equal && rest < static_cast<double>(t_.order) * std::numeric_limits<double>::epsilon();
+    char text[128];
+    std::snprintf(text, sizeof text, "factor bit for bit with the sequential program; residual %.2g", rest);
+    v.what = text;
+    return v;
+  }
+
+  std::uint64_t live_bytes() const override { return t_.order * (t_.order + 1) / 2 * sizeof(double); }
+
+ private:
+  // The tasks of step k: the tile on the diagonal, its column, and what these change to the right.
+  void create_panel(std::size_t k) {
+    tasks_->potrf(k);
+    for (std::size_t i = k + 1; i < t_.tiles(); i++) tasks_->trsm(i, k);
+    for (std::size_t i = k + 1; i < t_.tiles(); i++) {
+      for (std::size_t j = k + 1; j < i; j++) tasks_->gemm(i, j, k);
+      tasks_->syrk(i, k);
+    }
+  }
+
+  configuration options_;
+  tiling t_;
+  std::unique_ptr<Tasks> tasks_;
+  factor result_;
+};
+
+void complete(configuration& c) {
+  // BLAS counts in int; an index into the matrix is computed in 64 bits.
+  constexpr std::size_t max_order = std::numeric_limits<int>::max();
+  if (c.size.size() == 1 && c.size[0] > max_order) throw input_error("cholesky: --size " + std::to_string(c.size[0]) + " is more than BLAS can count (" + std::to_string(max_order) + ")");
+}
+
+// Every tile and the version being written, and the sequential program's tiles and the two results: 4 halves and a row.
+std::uint64_t memory_bytes(const configuration& c) {
+  const std::uint64_t row = saturating_multiply(c.size[0], sizeof(double));
+  return saturating_add(saturating_multiply(row, saturating_multiply(2, c.size[0])), saturating_multiply(row, saturating_multiply(4, c.block[0])));
+}
+
+}  // namespace
+
+kernel cholesky() {
+  kernel k;
+  k.name = "cholesky";
+  k.description = "Cholesky factorization of a symmetric positive definite matrix, double precision";
+  k.size_meaning = k.block_meaning = "ROWS";
+  k.uses = {.parallel_control = true, .shared = true};
+  k.defaults.size = {1536};
+  k.defaults.block = {128};
+  k.complete = complete;
+  k.memory_bytes = memory_bytes;
+  k.solve = solve_cholesky;
+  k.make = [](const configuration& c) -> std::unique_ptr<instance> {
+    if (c.shared) return std::make_unique<program<shared_tasks>>(c);
+    return std::make_unique<program<private_tasks>>(c);
+  };
+  return k;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,141 @@
+// Do statistics tell the truth? Every task asks the kernel where the bytes lie that it reads and writes; at the end the
+// runtime's own figures, from which R_loc is computed, must be the same to the byte.
+#include <gtest/gtest.h>
+
+#include "base/base.hpp"
+#include "guest_machine.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace weir::guest_test {
+namespace {
+
+using bytes_out = std::span<unsigned char>;
+using bytes_in = std::span<const unsigned char>;
+
+// Bytes by distance class, as statistics::distance_classes numbers them.
+class traffic {
+ public:
+  explicit traffic(std::vector<double> classes) : classes_(std::move(classes)), bytes_(classes_.size()) {}
+
+  template <class T>
+  void add(std::span<T> memory) {
+    const std::size_t page = os::page_bytes();
+    const auto first = reinterpret_cast<std::uintptr_t>(memory.data()), end = first + memory.size_bytes();
+    std::uintptr_t at = first;
+    for (int node : nodes_of(memory)) {
+      const std::uintptr_t next = std::min(end, (at / page + 1) * page);
+      if (node == node_unknown) unknown_ += next - at;
+      else bytes_[class_of(node)] += next - at;
+      at = next;
+    }
+  }
+  std::uint64_t unknown() const { return unknown_; }
+  std::vector<std::uint64_t> bytes() const { return {bytes_.begin(), bytes_.end()}; }
+
+ private:
+  std::size_t class_of(int node) const {
+    const int here = this_task::node();
+    if (here == node) return 0;
+    return static_cast<std::size_t>(std::find(classes_.begin() + 1, classes_.end(), host().distance_between(here, node)) - classes_.begin());
+  }
+
+  std::vector<double> classes_;
+  std::vector<std::atomic<std::uint64_t>> bytes_;
+  std::atomic<std::uint64_t> unknown_{0};
+};
+
+// Random tasks over a few data of many sizes: new values, stencil-like steps, privatized and in-place updates.
+class random_program {
+ public:
+  random_program(runtime& rt, std::uint64_t seed, traffic& read, traffic& written) : rt_(rt), random_(seed), read_(read), written_(written) {
+    static constexpr std::size_t sizes[] = {64, 100, 640, 4096, 9000, 70000, 300000};
+    for (int i = 0; i < 28; i++) all_.push_back(rt.make_data<unsigned char>(sizes[static_cast<std::size_t>(i) % std::size(sizes)]));
+  }
+
+  void run(int tasks) {
+    rt_.run([&](auto&&...) {
+      for (auto& x : all_) write(x);
+      for (int i = 0; i < tasks; i++) spawn_any();
+    });
+    rt_.wait();
+  }
+
+ private:
+  data<unsigned char>& any() { return all_[random_.below(static_cast<std::uint32_t>(all_.size()))]; }
+
+  // Half of the tasks are sent to a node, the others go where the policy likes.
+  task_options somewhere() {
+    task_options o{.name = "random"};
+    if (random_.below(2) == 0) o.affinity = require(nodes_[random_.below(static_cast<std::uint32_t>(nodes_.size()))]);
+    return o;
+  }
+
+  void write(data<unsigned char>& x) {
+    rt_.spawn(somewhere(), out(x), [this](bytes_out values) { fill(values); });
+  }
+  void step(data<unsigned char>& x, data<unsigned char>& y) {
+    rt_.spawn(somewhere(), in(x), out(y), [this](bytes_in before, bytes_out after) {
+      read_.add(before);
+      fill(after);
+    });
+  }
+  void update(data<unsigned char>& x) {
+    rt_.spawn(somewhere(), inout(x), [this](bytes_out values) {
+      read_.add(values);
+      fill(values);
+    });
+  }
+  void fill(bytes_out values) {
+    std::ranges::fill(values, static_cast<unsigned char>(1));
+    written_.add(values);
+  }
+  void spawn_any() {
+    switch (random_.below(4)) {
+      case 0: return write(any());
+      case 1: return update(any());
+      case 2: {
+        data<unsigned char>& x = any();
+        return step(x, x);
+      }
+      default: return step(any(), any());
+    }
+  }
+
+  runtime& rt_;
+  rng random_;
+  traffic &read_, &written_;
+  std::vector<data<unsigned char>> all_;
+  std::vector<int> nodes_ = nodes_with_cpus();
+};
+
+std::uint64_t chosen_seed() {
+  const char* text = std::getenv("WEIR_TEST_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 0) : os::now_ns();
+}
+
+class Statistics : public testing::TestWithParam<std::string> {};
+
+TEST_P(Statistics, AreWhatTheKernelSays) {
+  if (node_count() < 2) GTEST_SKIP() << "one node: everything is local";
+  if (!can_ask(page_source::move_pages) && !can_ask(page_source::pagemap)) GTEST_SKIP() << "the kernel tells nobody where pages are";
+  const std::uint64_t seed = chosen_seed();
+  SCOPED_TRACE("WEIR_TEST_SEED=" + std::to_string(seed));
+  runtime_options o;
+  o.policy = GetParam();
+  runtime rt(o);
+  traffic read(rt.stats().distance_classes), written(rt.stats().distance_classes);
+  random_program(rt, seed, read, written).run(600);
+  const statistics s = rt.stats();
+  EXPECT_EQ(read.unknown() + written.unknown(), 0u);
+  EXPECT_EQ(s.read_bytes_by_distance, read.bytes());
+  EXPECT_EQ(s.write_bytes_by_distance, written.bytes());
+  EXPECT_GT(s.read_local() + s.read_remote(), 0u);
+  if (GetParam() == "deferred" || GetParam() == "local") EXPECT_GT(s.locality(), 0.5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policy, Statistics, testing::Values("fifo", "steal", "push-inputs", "deferred", "local"), test_name);
+
+}  // namespace
+}  // namespace weir::guest_test
