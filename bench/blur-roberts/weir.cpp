@@ -49,7 +49,7 @@ class program final : public instance {
       for (std::size_t b = first; b < last; b++) options_.shared ? spawn_shared(rt, stage, b) : spawn_private(rt, stage, b);
     };
     if (options_.parallel_control)
-      run_parallel_control(rt, 2, chunks(2 * rt.workers()), creation_order::old_neighbours, create);
+      run_parallel_control(rt, 2, chunks(rt, 2), creation_order::old_neighbours, create);
     else
       run_sequential_control(rt, 2, grid_.count(), create);
   }
@@ -79,7 +79,7 @@ class program final : public instance {
     return in(x[n].slice(row * s.columns + column, 1));
   }
   std::size_t pixels(std::size_t b) const { return grid_.shape(b).elements(); }
-  chunking chunks(int n) const { return chunking::of(grid_.blocks.rows, grid_.blocks.columns, n); }
+  chunking chunks(runtime& rt, std::size_t per_worker) const { return chunking::of(grid_.blocks.rows, grid_.blocks.columns, rt.workers(), per_worker); }
   image_part part(const interleaved_array<double>& whole, std::size_t b) const {
     const extent o = grid_.origin(b);
     return {whole.data(), grid_.size.rows, grid_.size.columns, o.rows, o.columns, grid_.shape(b).columns};
@@ -124,7 +124,7 @@ void program::prepare(runtime& rt) {
   }
   if (options_.shared) return;
   const task_options named{.name = "load"};
-  fill_by_chunks(rt, chunks(rt.workers()), [&](std::size_t first, std::size_t last) {
+  fill_by_chunks(rt, chunks(rt, 1), [&](std::size_t first, std::size_t last) {
     for (std::size_t b = first; b < last; b++) rt.spawn(named, out(image_[b]), [this, b](auto block) { load_block(b, block); });
   });
   whole_image_ = {};

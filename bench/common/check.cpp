@@ -4,7 +4,6 @@
 #include <bench/common/kernel.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -47,7 +46,7 @@ std::uint64_t cgroup_rest() {
 
 std::string what(const kernel& k) { return std::string(k.name) + ": "; }
 
-std::size_t dimensions(const kernel& k) { return 1 + static_cast<std::size_t>(std::count_if(k.size_meaning.begin(), k.size_meaning.end(), [](char c) { return c == 'x'; })); }
+std::size_t dimensions(const kernel& k) { return 1 + static_cast<std::size_t>(std::count(k.size_meaning.begin(), k.size_meaning.end(), 'x')); }
 
 void check_list(const kernel& k, const char* option, std::string_view meaning, const std::vector<std::size_t>& list) {
   if (list.size() != dimensions(k))
@@ -61,7 +60,7 @@ constexpr std::uint64_t bytes_per_block = 1024;
 
 std::uint64_t block_count(const configuration& c) {
   std::uint64_t count = 1;
-  for (std::size_t i = 0; i < c.size.size(); i++) count = saturating_multiply(count, c.size[i] / c.block[i] + (c.size[i] % c.block[i] != 0));
+  for (std::size_t i = 0; i < c.block.size(); i++) count = saturating_multiply(count, c.size[i] / c.block[i] + (c.size[i] % c.block[i] != 0));
   return count;
 }
 
@@ -94,8 +93,8 @@ void check_configuration(const kernel& k, configuration& c, block_choice choice)
   check_list(k, "--size", k.size_meaning, c.size);
   check_list(k, "--block", k.block_meaning, c.block);
   if (choice == block_choice::fit)
-    for (std::size_t i = 0; i < c.size.size(); i++) c.block[i] = std::min(c.block[i], c.size[i]);
-  for (std::size_t i = 0; i < c.size.size(); i++)
+    for (std::size_t i = 0; i < c.block.size(); i++) c.block[i] = std::min(c.block[i], c.size[i]);
+  for (std::size_t i = 0; i < c.block.size(); i++)
     if (c.block[i] > c.size[i]) throw input_error(what(k) + "--block " + format_size(c.block) + " is larger than --size " + format_size(c.size));
   if (k.uses.iterations && c.iterations < 1) throw input_error(what(k) + "--iterations " + std::to_string(c.iterations) + ": must be 1 or more");
   if (k.uses.clusters && c.clusters < 1) throw input_error(what(k) + "--clusters: must be 1 or more");

@@ -18,8 +18,9 @@ struct chunking {
   std::size_t blocks_per_row;
   std::size_t chunks;
 
-  static chunking of(std::size_t rows, std::size_t blocks_per_row, int chunks) {
-    return {rows, blocks_per_row, std::min(rows, static_cast<std::size_t>(chunks))};
+  // About two chunks a worker: one to run ahead with while the other's tasks are still being created.
+  static chunking of(std::size_t rows, std::size_t blocks_per_row, int workers, std::size_t per_worker = 2) {
+    return {rows, blocks_per_row, std::min(rows, per_worker * static_cast<std::size_t>(workers))};
   }
   std::size_t first_block(std::size_t chunk) const { return rows * chunk / chunks * blocks_per_row; }
 };

@@ -88,7 +88,7 @@ struct kernel {
   std::string_view name;
   std::string_view description;    // one line
   std::string_view size_meaning;   // "ROWSxCOLUMNS", one name per dimension
-  std::string_view block_meaning;
+  std::string_view block_meaning;  // kernel::complete fills in what is not cut
   used_options uses;
   configuration defaults;          // about a second or less on 2 CPUs
 

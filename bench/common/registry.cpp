@@ -7,16 +7,7 @@ namespace weir::bench {
 
 const std::vector<kernel>& kernels() {
   static const std::vector<kernel> all = {
-      jacobi_1d(), jacobi_2d(), jacobi_3d(), seidel_1d(), seidel_2d(), seidel_3d(), blur_roberts(),
-#if __has_include(<bench/kmeans/weir.cpp>)
-      kmeans(),
-#endif
-#if __has_include(<bench/bitonic/weir.cpp>)
-      bitonic(),
-#endif
-#if __has_include(<bench/cholesky/weir.cpp>)
-      cholesky(),
-#endif
+      jacobi_1d(), jacobi_2d(), jacobi_3d(), seidel_1d(), seidel_2d(), seidel_3d(), blur_roberts(), kmeans(), bitonic(), cholesky(),
   };
   return all;
 }

@@ -10,6 +10,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace weir {
@@ -59,9 +61,10 @@ class runtime {
   // from tasks; the task starts when its inputs are there. The order of spawns is the order of versions.
   // Costs one allocation from a pool; blocks while this creator is `backlog` tasks ahead of execution and there is
   // something to execute (inside a task it executes meanwhile). Throws usage_error; then no task was created.
-  template <class... Args>
-  void spawn(Args&&... args) {
-    detail::spawn(*state_, nullptr, task_options{}, std::forward<Args>(args)...);
+  template <class First, class... Rest>
+    requires(!std::is_same_v<std::remove_cvref_t<First>, task_options>)
+  void spawn(First&& first, Rest&&... rest) {
+    detail::spawn(*state_, nullptr, task_options{}, std::forward<First>(first), std::forward<Rest>(rest)...);
   }
   template <class... Args>
   void spawn(const task_options& options, Args&&... args) {

@@ -4,6 +4,8 @@
 #include <weir/detail/build.hpp>
 
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 namespace weir {
 
@@ -18,9 +20,10 @@ class scope {
   ~scope();
 
   // As runtime::spawn, but the task belongs to this scope.
-  template <class... Args>
-  void spawn(Args&&... args) {
-    detail::spawn(*runtime_, state_.get(), task_options{}, std::forward<Args>(args)...);
+  template <class First, class... Rest>
+    requires(!std::is_same_v<std::remove_cvref_t<First>, task_options>)
+  void spawn(First&& first, Rest&&... rest) {
+    detail::spawn(*runtime_, state_.get(), task_options{}, std::forward<First>(first), std::forward<Rest>(rest)...);
   }
   template <class... Args>
   void spawn(const task_options& options, Args&&... args) {

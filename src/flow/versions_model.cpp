@@ -9,7 +9,9 @@
 namespace weir::flow {
 namespace {
 
-using memory::cell;
+using memory::number;
+using memory::read_buffer;
+using memory::write_buffer;
 using model::parallel;
 using model::require;
 
@@ -29,8 +31,12 @@ void expect_passes(const std::function<void()>& body) {
   model::expect_passes(body, l);
 }
 
+using detail::access_mode;
+using detail::stream_mode;
+using shared_cell = model::plain<number>;  // user memory
+
 struct test_datum : datum {
-  test_datum() { bytes = sizeof(cell), element_bytes = sizeof(cell); }
+  test_datum() { bytes = sizeof(number), element_bytes = sizeof(number); }
 };
 
 // A thread that creates and runs tasks: what the engine does, without queues.
@@ -39,28 +45,42 @@ struct actor {
 
   struct accesses {
     std::vector<datum*> in, out, inout;
+    stream_state *push = nullptr, *pop = nullptr;
+    std::vector<shared_cell*> reads, writes;  // user memory, dependences by address
   };
 
   // Creates a task; it notes in *seen what it reads. What becomes ready is on c.ready.
-  void spawn(const accesses& named, int* seen = nullptr) {
-    frame* f = create_frame(c, nullptr, nullptr, {}, named.out.size() + named.inout.size(), named.in.size() + named.inout.size(), sizeof seen, alignof(int*));
-    new (closure(f)) int*(seen);
+  void spawn(const accesses& named, number* seen = nullptr) {
+    const std::size_t versions = named.out.size() + named.inout.size() + (named.push ? 1 : 0);
+    const std::size_t reads = named.in.size() + named.inout.size() + (named.pop ? 1 : 0) + named.reads.size() + named.writes.size();
+    frame* f = create_frame(c, nullptr, nullptr, {}, versions, reads, sizeof seen, alignof(number*));
+    new (closure(f)) number*(seen);
     detail::cursor k{f};
-    for (datum* d : named.in) put(k, waiter_kind::read, d);
+    for (datum* d : named.in) put_datum(k, waiter_kind::read, d);
     for (datum* d : named.inout) {
-      put(k, waiter_kind::update, d).version_index = k.version;
+      put_datum(k, waiter_kind::update, d).version_index = k.version;
       detail::put_version(k, detail::version_kind::update, d, d->bytes);
     }
     for (datum* d : named.out) detail::put_version(k, detail::version_kind::replace, d, d->bytes);
+    if (named.push != nullptr) detail::put_stream<number>(k, named.push, 1, stream_mode::push);
+    if (named.pop != nullptr) detail::put_stream<number>(k, named.pop, 1, stream_mode::pop);
+    for (shared_cell* a : named.reads) put_address(k, a, access_mode::in);
+    for (shared_cell* a : named.writes) put_address(k, a, access_mode::inout);
     submit(c, f);
   }
-  static access& put(detail::cursor& k, waiter_kind kind, datum* d) {
+  static access& put_datum(detail::cursor& k, waiter_kind kind, datum* d) {
     access& a = detail::put_access(k, kind);
     a.wanted = d;
     return a;
   }
-
-  static void* closure(frame* f) { return reinterpret_cast<char*>(f) + detail::closure_offset(f->versions, f->accesses, alignof(int*)); }
+  static void put_address(detail::cursor& k, shared_cell* cell, access_mode mode) {
+    access& a = detail::put_access(k, waiter_kind::address);
+    a.offset = reinterpret_cast<std::uintptr_t>(cell);
+    a.bytes = sizeof *cell;
+    a.version_index = static_cast<std::uint64_t>(mode);
+    k.task->claims_addresses = true;
+  }
+  static void* closure(frame* f) { return reinterpret_cast<char*>(f) + detail::closure_offset(f->versions, f->accesses, alignof(number*)); }
 
   // Runs what is ready, and what becomes ready by that. A task writes the sum of what it reads, plus one.
   void run_all() {
@@ -79,14 +99,23 @@ struct actor {
     complete(c, f, cause);
   }
   void body(frame* f) {
-    int sum = 1;
-    for (unsigned i = 0; i < f->accesses; i++) {
-      const access& a = *f->access_at(i);
-      if (a.kind() == waiter_kind::read) sum += static_cast<cell*>(a.source->buffer)->read();
-      if (a.kind() == waiter_kind::update) sum += static_cast<cell*>(f->version_at(a.version_index)->buffer)->read();
+    number sum = 1;
+    for (unsigned i = 0; i < f->accesses; i++) sum += look_at(f, *f->access_at(i));
+    for (unsigned i = 0; i < f->versions; i++) write_buffer(f->version_at(i)->buffer, sum);
+    if (number* seen = *std::launder(static_cast<number**>(closure(f)))) *seen = sum - 1;
+  }
+  static number look_at(frame* f, access& a) {
+    switch (a.kind()) {
+      case waiter_kind::read: return read_buffer(a.source->buffer);
+      case waiter_kind::update: return read_buffer(f->version_at(a.version_index)->buffer);
+      case waiter_kind::window: return read_buffer(detail::window_data(a));
+      case waiter_kind::address: break;
+      default: return 0;
     }
-    for (unsigned i = 0; i < f->versions; i++) static_cast<cell*>(f->version_at(i)->buffer)->write(sum);
-    if (int* seen = *std::launder(static_cast<int**>(closure(f)))) *seen = sum - 1;
+    auto& cell = *reinterpret_cast<shared_cell*>(static_cast<std::uintptr_t>(a.offset));
+    const number before = cell.read();
+    if (static_cast<access_mode>(a.version_index) != access_mode::in) cell.write(before + 1);
+    return before;
   }
   // As the datum's handle does when it goes out of scope.
   void forget(datum& d) {
@@ -121,7 +150,7 @@ TEST(version_model, a_reader_is_created_while_the_writer_runs) {
   expect_passes([] {
     world w;
     test_datum x;
-    int seen = 0;
+    number seen = 0;
     w.a.spawn({.out = {&x}});
     parallel([&] { w.a.run_all(); }, [&] { w.b.spawn({.in = {&x}}, &seen), w.b.run_all(); });
     require(w.ran() == 2, "not every task ran once");
@@ -136,7 +165,7 @@ TEST(version_model, a_version_is_replaced_while_its_reader_is_running) {
     test_datum x;
     w.a.spawn({.out = {&x}});
     w.a.run_all();
-    int seen = 0;
+    number seen = 0;
     w.a.spawn({.in = {&x}}, &seen);
     parallel([&] { w.a.run_all(); }, [&] { w.b.spawn({.out = {&x}}), w.b.run_all(); });
     require(w.ran() == 3 && seen == 1, "the reader did not read what was written before it");
@@ -162,7 +191,7 @@ TEST(version_model, two_readers_and_the_end_of_the_datum) {
     test_datum x;
     w.d.spawn({.out = {&x}});
     w.d.run_all();
-    int first = 0, second = 0;
+    number first = 0, second = 0;
     w.a.spawn({.in = {&x}}, &first);
     w.b.spawn({.in = {&x}}, &second);
     parallel([&] { w.a.run_all(); }, [&] { w.b.run_all(); }, [&] { w.d.forget(x); });
@@ -176,7 +205,7 @@ TEST(version_model, an_update_waits_for_the_readers_before_it) {
     test_datum x;
     w.d.spawn({.out = {&x}});
     w.d.run_all();
-    int first = 0, second = 0;
+    number first = 0, second = 0;
     w.a.spawn({.in = {&x}}, &first);
     w.b.spawn({.in = {&x}}, &second);
     parallel([&] { w.a.run_all(); }, [&] { w.b.run_all(); }, [&] { w.d.spawn({.inout = {&x}}), w.d.run_all(); });
@@ -193,7 +222,7 @@ TEST(version_model, an_update_is_created_while_the_writer_runs) {
   expect_passes([] {
     world w;
     test_datum x;
-    int seen = 0;
+    number seen = 0;
     w.a.spawn({.out = {&x}});
     parallel([&] { w.a.run_all(); }, [&] { w.b.spawn({.inout = {&x}}), w.b.spawn({.in = {&x}}, &seen), w.b.run_all(); });
     require(w.ran() == 3 && seen == 2, "the reader did not see the update");
@@ -224,7 +253,7 @@ TEST(version_model, two_creators_name_the_same_data_in_opposite_order) {
     test_datum x, y;
     w.d.spawn({.out = {&x, &y}});
     w.d.run_all();
-    int first = 0, second = 0;
+    number first = 0, second = 0;
     parallel([&] { w.a.spawn({.in = {&x}, .out = {&y}}, &first), w.a.run_all(); }, [&] { w.b.spawn({.in = {&y}, .out = {&x}}, &second), w.b.run_all(); });
     require(w.ran() == 3, "not every task ran once");
     // As if one had been created before the other.
@@ -261,9 +290,69 @@ TEST(version_model, a_thread_outside_waits_for_a_version) {
                if (subscribe(*x.current, wait))
                  while (!wait.done())
                    if (bell.load(std::memory_order_acquire) == 0) model::model_atomics::wait(bell, 0);
-               require(static_cast<cell*>(x.current->buffer)->read() == 1, "the waiting thread does not see what was written");
+               require(read_buffer(x.current->buffer) == 1, "the waiting thread does not see what was written");
              });
     w.a.forget(x);
+  });
+}
+
+// As weir::data's read(): the view keeps its version alive, and an update that finds it must copy.
+TEST(version_model, a_view_while_an_update_is_created) {
+  expect_passes([] {
+    world w;
+    test_datum x;
+    w.a.spawn({.out = {&x}});
+    w.a.run_all();
+    number seen = 0;
+    parallel([&] { w.a.spawn({.inout = {&x}}), w.a.run_all(); },
+             [&] {
+               lock_resource(w.b.c, x);
+               version& v = *x.current;
+               v.users.fetch_add(version::one_view, relaxed);
+               unlock_resource(x);
+               if (!v.published()) return drop_view(w.b.c, v);
+               seen = read_buffer(v.buffer);
+               drop_view(w.b.c, v);
+               w.b.run_all();
+             });
+    require(seen <= 2 && w.ran() == 2, "the view saw what was never written, or the update did not run");
+    w.a.spawn({.in = {&x}}, &seen);
+    w.a.run_all();
+    require(seen == 2, "the update was lost");
+    w.a.forget(x);
+  });
+}
+
+TEST(version_model, a_stream_is_pushed_and_popped_by_different_creators) {
+  expect_passes([] {
+    world w;
+    auto* s = new stream_state;
+    s->element_bytes = sizeof(number);
+    number seen = 0;
+    parallel([&] { w.a.spawn({.push = s}), w.a.run_all(); }, [&] { w.b.spawn({.pop = s}, &seen), w.b.run_all(); });
+    require(w.ran() == 2 && seen == 1, "what was popped is not what was pushed");
+    release(w.a.c, s);
+  });
+}
+
+TEST(version_model, user_memory_is_ordered_by_creation) {
+  expect_passes([] {
+    world w;
+    shared_cell cell{0};
+    number seen = 0;
+    w.a.spawn({.writes = {&cell}});
+    w.a.spawn({.reads = {&cell}}, &seen);
+    parallel([&] { w.a.run_all(); }, [&] { w.b.spawn({.writes = {&cell}}), w.b.run_all(); });
+    require(w.ran() == 3 && seen == 1 && cell.read() == 2, "the tasks did not run one after the other in creation order");
+  });
+}
+
+TEST(version_model, two_creators_of_tasks_on_the_same_user_memory) {
+  expect_passes([] {
+    world w;
+    shared_cell x{0}, y{0};
+    parallel([&] { w.a.spawn({.reads = {&x}, .writes = {&y}}), w.a.run_all(); }, [&] { w.b.spawn({.reads = {&y}, .writes = {&x}}), w.b.run_all(); });
+    require(w.ran() == 2 && x.read() == 1 && y.read() == 1, "not every task ran once");
   });
 }
 

@@ -1,4 +1,4 @@
-// The enumerations that take minutes.
+// The enumerations that take minutes: ctest -L long
 #include "small_graphs.hpp"
 
 namespace weir::test {

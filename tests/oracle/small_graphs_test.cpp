@@ -30,9 +30,9 @@ TEST(small_graphs, six_tasks_on_one_datum) { run_all(6, 1, true, 330); }
 TEST(small_graphs, four_and_five_tasks_at_random) {
   watchdog dog(120, "sampling small graphs");
   std::mt19937_64 random(new_seed());
-  graph_runner runner(effort(500));
-  sample(4, effort(12'000), random, runner);
-  sample(5, effort(12'000), random, runner);
+  graph_runner runner(effort(1'600));
+  sample(4, effort(40'000), random, runner);
+  sample(5, effort(40'000), random, runner);
 }
 
 // The same with one argument per access instead of groups: every pair of patterns for one task after another.

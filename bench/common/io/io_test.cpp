@@ -298,7 +298,7 @@ void survives_damage(const std::string& good, const fs::path& path, Read read) {
   std::printf("WEIR_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   damage damaged(seed);
   int refused = 0;
-  for (int round = 0; round < 2000; round++) {
+  for (int round = 0; round < 500; round++) {
     std::ofstream(path, std::ios::binary) << damaged(good);
     refused += message_of([&] { read(path); }) != "no error";
   }

@@ -35,7 +35,7 @@ class program : public instance {
         else
           blocks_[g].push_back(rt.make_data<double>(layout(b).size(), "block"));
       }
-    fill_by_chunks(rt, chunks(rt.workers()), [&](std::size_t first, std::size_t last) {
+    fill_by_chunks(rt, chunks(rt, 1), [&](std::size_t first, std::size_t last) {
       for (std::size_t b = first; b < last; b++) spawn_fill(rt, b);
     });
   }
@@ -46,7 +46,7 @@ class program : public instance {
     };
     constexpr auto order = Method == method::jacobi ? creation_order::old_neighbours : creation_order::sweep;
     if (options_.parallel_control)
-      run_parallel_control(rt, options_.iterations, chunks(2 * rt.workers()), order, create);
+      run_parallel_control(rt, options_.iterations, chunks(rt, 2), order, create);
     else
       run_sequential_control(rt, options_.iterations, grid_.count(), create);
   }
@@ -97,9 +97,9 @@ class program : public instance {
   static constexpr int generations = Method == method::jacobi ? 2 : 1;
 
   block_layout<Dimensions> layout(std::size_t b) const { return {grid_.shape(b)}; }
-  chunking chunks(int n) const {
+  chunking chunks(runtime& rt, std::size_t per_worker) const {
     const std::size_t outer = grid_.outer(Dimensions);
-    return chunking::of(outer, grid_.count() / outer, n);
+    return chunking::of(outer, grid_.count() / outer, rt.workers(), per_worker);
   }
   std::size_t longest_side() const {
     const extent& b = grid_.block;

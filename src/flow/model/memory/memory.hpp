@@ -1,9 +1,11 @@
 // Stands in for src/memory in the model tests of this folder: memory that notices what is released too early, twice or
-// never. Buffers are plain cells of the model checker, so an access to a buffer that is not ordered with another one,
-// or with its release, fails the test.
+// never. Each buffer holds one number and has a plain cell of the model checker beside it, so an access that is not
+// ordered with another one, or with the buffer's release, fails the test.
 #pragma once
 
 #include <cstdlib>
+#include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -23,12 +25,22 @@ struct block {
   int pool = place_unknown;
 };
 
-using cell = model::plain<int>;  // what a buffer is here; its size tells buffers from frames
+using number = std::uint64_t;  // what a buffer holds; its size tells buffers from frames
 
 struct live_blocks {
-  std::set<void*> frames, buffers;
+  std::set<void*> frames;
+  std::map<const void*, std::unique_ptr<model::plain<int>>> buffers;
 };
 inline live_blocks* live = nullptr;  // of the current run
+
+inline number read_buffer(const void* b) {
+  live->buffers.at(b)->read();
+  return *static_cast<const number*>(b);
+}
+inline void write_buffer(void* b, number n) {
+  live->buffers.at(b)->write(0);
+  *static_cast<number*>(b) = n;
+}
 
 class pools {
  public:
@@ -41,21 +53,22 @@ class cache {
   cache(pools&, int) {}
 
   block allocate(std::size_t bytes, int) {
-    if (bytes == sizeof(cell)) return {*live->buffers.insert(new cell(0)).first, 0, 0};
-    return {*live->frames.insert(std::aligned_alloc(64, detail::align_up(bytes, 64))).first, 0, 0};
+    void* b = std::aligned_alloc(64, detail::align_up(bytes, 64));
+    if (bytes == sizeof(number)) live->buffers.emplace(b, std::make_unique<model::plain<int>>(0));
+    else live->frames.insert(b);
+    return {b, 0, 0};
   }
 
   void release(block b, std::size_t bytes) noexcept {
-    model::require((bytes == sizeof(cell) ? live->buffers : live->frames).erase(b.data) == 1, "released twice");
-    if (bytes == sizeof(cell)) delete static_cast<cell*>(b.data);
-    else free_frame(static_cast<detail::frame*>(b.data));
+    if (bytes != sizeof(number)) destroy_records(static_cast<detail::frame*>(b.data));
+    model::require((bytes == sizeof(number) ? live->buffers.erase(b.data) : live->frames.erase(b.data)) == 1, "released twice");
+    std::free(b.data);
   }
 
  private:
-  static void free_frame(detail::frame* f) {
+  static void destroy_records(detail::frame* f) {
     for (unsigned i = 0; i < f->versions; i++) f->version_at(i)->~version();
     f->~frame();
-    std::free(f);
   }
 };
 

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""The project's programs inside guests, one scenario a run. Called by ctest; by hand see README.md.
+
+  guest_test.py SCENARIO --bin build/bin --cache build/guest [--program NAME]...
+
+Exit status: 0 passed, 1 failed, 77 skipped with a reason because no guest can run here.
+"""
+import argparse
+import json
+import os
+import sys
+
+from boot import PROGRAMS, GuestError, end_on_signals, run_guest
+from initramfs import FileError, Initramfs
+from kernel import Unavailable
+from layout import from_counts, from_machine_file
+
+SOURCES = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+LAUNCHER = "without_mbind"
+MEMORY_MIB = 256
+# Seconds for one guest; some twenty times of what it takes on two idle CPUs, so that only a hang is one.
+TIMEOUT = 900
+SKIPPED = 77
+
+# Problems that take about a second in a guest and still have many blocks of several pages.
+KERNELS = {
+    "jacobi-1d": "--size 65536 --block 2048 --iterations 3",
+    "jacobi-2d": "--size 256x256 --block 32x32 --iterations 3",
+    "jacobi-3d": "--size 32x32x32 --block 8x8x8 --iterations 3",
+    "seidel-1d": "--size 65536 --block 2048 --iterations 3",
+    "seidel-2d": "--size 256x256 --block 32x32 --iterations 3",
+    "seidel-3d": "--size 32x32x32 --block 8x8x8 --iterations 3",
+    "blur-roberts": "--size 256x256 --block 32x32",
+    "kmeans": "--size 8192x4 --block 512 --clusters 4 --iterations 3",
+    "bitonic": "--size 32768 --block 2048",
+    "cholesky": "--size 256 --block 32",
+}
+
+
+class Failed(Exception):
+    """A check of a scenario did not hold."""
+
+
+class Scenario:
+    """One guest: what is in it, what runs in it, and what its outputs must say."""
+
+    def __init__(self, layout, options):
+        self.layout, self._options = layout, options
+        self.commands, self._checks = [], []
+        self.files = Initramfs()
+        # Test programs read machine descriptions where the build found them.
+        self.files.file(os.path.join(SOURCES, "machines"))
+
+    def has(self, program):
+        return os.access(os.path.join(self._options.bin, program), os.X_OK)
+
+    def add(self, program):
+        self.files.program(os.path.join(self._options.bin, program), f"{PROGRAMS}/{program}")
+
+    def run(self, command, check=None):
+        """Runs a shell command, which must give status 0 and output that passes `check`."""
+        self.commands.append(command)
+        self._checks.append(check)
+
+    def tests(self, prefix="", only=None):
+        """Runs the functional test programs of this build: all of them, or those named."""
+        names = [name for name in self._options.program if only is None or name in only]
+        if not names:
+            raise Failed("no test program to run: --program names none of this scenario's")
+        for name in names:
+            self.add(name)
+            self.run(f"{prefix}{name} --gtest_brief=1", passed_tests)
+
+    def pages(self, prefix=""):
+        """Runs the test of where pages are, which is told what machine it must find."""
+        self.add("weir_pages_test")
+        self.run(f"WEIR_GUEST_NODES={self.layout.nodes} {prefix}weir_pages_test --gtest_brief=1", passed_tests)
+
+    def explain(self, *expected, prefix=""):
+        """`weir topo --explain` must work and say all of this."""
+        if self.has("weir"):
+            self.add("weir")
+            self.run(f"{prefix}weir topo --explain", lambda output: says(output, expected))
+
+    def check(self, results):
+        """Raises Failed if a command failed, or said something else than expected."""
+        for result, check in zip(results, self._checks, strict=True):
+            if result.status != 0:
+                raise Failed(f"status {result.status}: {result.command}")
+            if check is not None:
+                try:
+                    check(result.output)
+                except Failed as e:
+                    raise Failed(f"{result.command}: {e}") from e
+
+
+def says(output, expected):
+    for words in expected:
+        if words not in output:
+            raise Failed(f"expected to read: {words}")
+
+
+def passed_tests(output):
+    """A test program that selects no test, or stops half way, has not passed."""
+    if "[  PASSED  ]" not in output or "[  PASSED  ] 0 tests" in output:
+        raise Failed("expected a test program to end with tests passed")
+
+
+def pages_are_placed(output):
+    """Every JSON line counts pages, and none of them is misplaced."""
+    runs = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    if len(runs) != 2:
+        raise Failed(f"expected 2 JSON objects, one a policy, got {len(runs)}")
+    for run in runs:
+        if run["pages_checked"] == 0 or run["pages_misplaced"] != 0:
+            raise Failed(f"under {run['policy']} {run['pages_misplaced']} of {run['pages_checked']} pages are misplaced")
+
+
+def described(options, machine):
+    return Scenario(from_machine_file(os.path.join(SOURCES, "machines", f"{machine}.toml"), 1, MEMORY_MIB), options)
+
+
+def two_nodes(options):
+    s = Scenario(from_counts(2, 2, 0, MEMORY_MIB), options)
+    s.explain("Nothing: all CPUs, memory and distances")
+    s.tests()
+    s.pages()
+    return s
+
+
+def eight_nodes(options):
+    s = described(options, "opteron-64")
+    s.tests()
+    return s
+
+
+def eight_nodes_pages(options):
+    """With huge pages wherever the kernel can, which is Debian's default, and without any."""
+    s = described(options, "opteron-64")
+    for huge_pages in ("always", "never"):
+        s.run(f"echo {huge_pages} >/sys/kernel/mm/transparent_hugepage/enabled")
+        s.pages()
+    return s
+
+
+def eight_nodes_bench(options):
+    s = described(options, "opteron-64")
+    s.add("weir")
+    for kernel, problem in KERNELS.items():
+        s.run(f"weir bench {kernel} {problem} --policy deferred,local --pages-check --verify --json", pages_are_placed)
+    return s
+
+
+def memory_only(options):
+    """Two nodes with CPUs, one without, as with a CXL memory expander."""
+    s = described(options, "cxl")
+    s.explain("no CPU that may be used: no worker runs there")
+    s.tests(only=["weir_api_test", "weir_oracle_test", "weir_conformance_test", "weir_memory_test"])
+    s.pages()
+    return s
+
+
+def no_mbind(options):
+    """The memory system calls refused, as in a container: pages are placed by touching them, nothing aborts."""
+    s = described(options, "quad-opteron-8347")
+    s.add(LAUNCHER)
+    refused = LAUNCHER + " "
+    s.explain("mbind               refused", "get_mempolicy       refused", "move_pages          refused", "EPERM", prefix=refused)
+    s.tests(prefix=refused)
+    s.pages(prefix=refused)
+    return s
+
+
+def narrow_cpuset(options):
+    """One CPU and one memory node of eight; and a CPU whose own memory is out of reach."""
+    s = described(options, "opteron-64")
+    near, far = "narrow 2 2 ", "narrow 1 6 "
+    s.explain("Only 1 of 8 CPUs may be used (CPUs 2,", "Nodes 0-1,3-7 may not be used for memory (cpuset)", prefix=near)
+    s.explain("Only 1 of 8 CPUs may be used (CPUs 1,", "Nodes 0-5,7 may not be used for memory (cpuset)", prefix=far)
+    for prefix in (near, far):
+        s.tests(prefix=prefix, only=["weir_api_test", "weir_oracle_test", "weir_conformance_test", "weir_memory_test"])
+    return s
+
+
+def many_nodes(options):
+    s = described(options, "sgi-192")
+    s.explain("Nothing: all CPUs, memory and distances")
+    s.tests(only=["weir_api_test", "weir_oracle_test", "weir_conformance_test", "weir_memory_test", "weir_machine_test"])
+    s.pages()
+    return s
+
+
+SCENARIOS = {
+    "two-nodes": two_nodes,
+    "eight-nodes": eight_nodes,
+    "eight-nodes-pages": eight_nodes_pages,
+    "eight-nodes-bench": eight_nodes_bench,
+    "memory-only": memory_only,
+    "no-mbind": no_mbind,
+    "narrow-cpuset": narrow_cpuset,
+    "many-nodes": many_nodes,
+}
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("scenario", choices=SCENARIOS)
+    p.add_argument("--bin", required=True, metavar="FOLDER", help="where the programs are")
+    p.add_argument("--cache", required=True, metavar="FOLDER", help="where the kernel is kept")
+    p.add_argument("--program", action="append", default=[], metavar="NAME", help="functional test program")
+    options = p.parse_args()
+    end_on_signals()
+    try:
+        scenario = SCENARIOS[options.scenario](options)
+        results = run_guest(scenario.layout, scenario.files, scenario.commands, options.cache, TIMEOUT, show=lambda line: print(line, flush=True))
+        for r in results:
+            print(f"guest: status {r.status} after {r.seconds:.1f} s: {r.command}")
+        scenario.check(results)
+    except Unavailable as e:
+        print(f"guest: skipped: {e}")
+        return SKIPPED
+    except (Failed, FileError, GuestError) as e:
+        print(f"guest: FAILED: {e}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
