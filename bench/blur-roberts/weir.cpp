@@ -11,6 +11,8 @@
 #include <bench/common/stencil/blocks.hpp>
 #include <bench/common/verify.hpp>
 
+#include <optional>
+
 namespace weir::bench {
 namespace {
 
@@ -48,8 +50,8 @@ class program final : public instance {
     const auto create = [&](int stage, std::size_t first, std::size_t last) {
       for (std::size_t b = first; b < last; b++) options_.shared ? spawn_shared(rt, stage, b) : spawn_private(rt, stage, b);
     };
-    if (options_.parallel_control)
-      run_parallel_control(rt, 2, chunks(rt, 2), creation_order::old_neighbours, create);
+    if (control_)
+      control_->run(rt, 2, creation_order::old_neighbours, create);
     else
       run_sequential_control(rt, 2, grid_.count(), create);
   }
@@ -79,7 +81,7 @@ class program final : public instance {
     return in(x[n].slice(row * s.columns + column, 1));
   }
   std::size_t pixels(std::size_t b) const { return grid_.shape(b).elements(); }
-  chunking chunks(runtime& rt, std::size_t per_worker) const { return chunking::of(grid_.blocks.rows, grid_.blocks.columns, rt.workers(), per_worker); }
+  chunking chunks(runtime& rt) const { return chunking::of(grid_.blocks.rows, grid_.blocks.columns, rt.workers()); }
   image_part part(const interleaved_array<double>& whole, std::size_t b) const {
     const extent o = grid_.origin(b);
     return {whole.data(), grid_.size.rows, grid_.size.columns, o.rows, o.columns, grid_.shape(b).columns};
@@ -94,6 +96,7 @@ class program final : public instance {
   interleaved_array<double> whole_image_;               // the user's; shared variant: also what the bodies read
   interleaved_array<double> whole_blurred_, whole_edges_;
   std::vector<data<char>> blurred_token_, edges_token_;  // shared variant
+  std::optional<parallel_control> control_;
   std::vector<double> result_;
 };
 
@@ -122,12 +125,11 @@ void program::prepare(runtime& rt) {
       edges_.push_back(rt.make_data<double>(pixels(b), "edges"));
     }
   }
-  if (options_.shared) return;
-  const task_options named{.name = "load"};
-  fill_by_chunks(rt, chunks(rt, 1), [&](std::size_t first, std::size_t last) {
-    for (std::size_t b = first; b < last; b++) rt.spawn(named, out(image_[b]), [this, b](auto block) { load_block(b, block); });
-  });
-  whole_image_ = {};
+  if (!options_.shared) {
+    fill_by_shares(rt, std::span<const data<double>>(image_), [this](std::size_t b, std::span<double> block) { load_block(b, block); });
+    whole_image_ = {};
+  }
+  if (options_.parallel_control) control_.emplace(rt, chunks(rt), image_);
 }
 
 void program::load_block(std::size_t b, std::span<double> block) const {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace weir::bench {
@@ -18,8 +19,8 @@ struct chunking {
   std::size_t blocks_per_row;
   std::size_t chunks;
 
-  // About two chunks a worker: one to run ahead with while the other's tasks are still being created.
-  static chunking of(std::size_t rows, std::size_t blocks_per_row, int workers, std::size_t per_worker = 2) {
+  // A chunk a worker, as a static loop would split the rows; or more of them, where the work is uneven.
+  static chunking of(std::size_t rows, std::size_t blocks_per_row, int workers, std::size_t per_worker = 1) {
     return {rows, blocks_per_row, std::min(rows, per_worker * static_cast<std::size_t>(workers))};
   }
   std::size_t first_block(std::size_t chunk) const { return rows * chunk / chunks * blocks_per_row; }
@@ -40,25 +41,69 @@ void run_sequential_control(runtime& rt, int iterations, std::size_t blocks, con
   rt.wait();
 }
 
-// One control task per chunk and iteration. They are ordered among themselves by empty data, in the pattern of the
-// tasks they create, so creation runs in parallel along the wavefront. Waits for all tasks.
-template <class Create>
-void run_parallel_control(runtime& rt, int iterations, const chunking& chunks, creation_order order, const Create& create) {
-  std::vector<data<char>> created[2];
-  for (auto& generation : created)
-    for (std::size_t c = 0; c < chunks.chunks; c++) generation.push_back(rt.make_data<char>(std::span<const char>{}, "created"));
+// Creates tasks in parallel: one control task per chunk and iteration. They are ordered among themselves by data of
+// their own, in the pattern of the tasks they create, so creation runs along the wavefront.
+//
+// These data are never read. They are as large as the frames of the tasks a control task creates, because that is what
+// it writes: a policy that follows inputs then runs a chunk's control tasks where the chunk was filled, and the frames
+// lie there too.
+class parallel_control {
+ public:
+  // home[c] is read when chunk c's first token is written, so that the token is placed where home[c] lies. May be empty.
+  parallel_control(runtime& rt, const chunking& chunks, std::span<const data<double>> home) : chunks_(chunks) {
+    const task_options named{.name = "control token"};
+    for (std::size_t c = 0; c < chunks.chunks; c++) {
+      const std::size_t blocks = chunks.first_block(c + 1) - chunks.first_block(c);
+      for (auto& generation : tokens_) generation.push_back(rt.make_data<char>(blocks * frame_bytes, "control token"));
+      if (home.empty())
+        rt.spawn(named, out(tokens_[0][c]), [](auto) {});
+      else
+        rt.spawn(named, in(home[chunks.first_block(c)]), out(tokens_[0][c]), [](auto...) {});
+    }
+    rt.wait();
+  }
 
-  const task_options control{.name = "control"};
-  rt.run([&] {
-    for (int t = 1; t <= iterations; t++) {
-      auto& before = created[order == creation_order::sweep ? 0 : (t - 1) & 1];
-      auto& now = created[order == creation_order::sweep ? 0 : t & 1];
-      for (std::size_t c = 0; c < chunks.chunks; c++) {
-        const std::size_t left = c == 0 ? c : c - 1, right = c + 1 == chunks.chunks ? c : c + 1;
-        rt.spawn(control, in(before[left]), in(before[c]), in(before[right]), out(now[c]), [&, t, c](auto...) {
-          create(t, chunks.first_block(c), chunks.first_block(c + 1));
-        });
+  // Waits for all tasks.
+  template <class Create>
+  void run(runtime& rt, int iterations, creation_order order, const Create& create) const {
+    const task_options control{.name = "control"};
+    rt.run([&] {
+      for (int t = 1; t <= iterations; t++) {
+        const auto& before = tokens_[order == creation_order::sweep ? 0 : (t - 1) & 1];
+        const auto& now = tokens_[order == creation_order::sweep ? 0 : t & 1];
+        for (std::size_t c = 0; c < chunks_.chunks; c++) {
+          const std::size_t left = c == 0 ? c : c - 1, right = c + 1 == chunks_.chunks ? c : c + 1;
+          rt.spawn(control, in(before[left].first(0)), in(before[c]), in(before[right].first(0)), out(now[c]), [&, t, c](auto...) {
+            create(t, chunks_.first_block(c), chunks_.first_block(c + 1));
+          });
+        }
       }
+    });
+    rt.wait();
+  }
+
+ private:
+  static constexpr std::size_t frame_bytes = 384;  // of a task with about five inputs
+
+  chunking chunks_;
+  std::vector<data<char>> tokens_[2];
+};
+
+// Fills blocks in parallel, and waits: each worker's share, a run of neighbouring blocks, is one task, so that every
+// worker gets one (parallel first touch). fill(b, elements) writes block b.
+template <class T, class Fill>
+void fill_by_shares(runtime& rt, std::span<const data<T>> blocks, const Fill& fill) {
+  constexpr std::size_t most = 1024;  // blocks per task: what a task names lies in its frame
+  const auto workers = static_cast<std::size_t>(rt.workers());
+  const std::size_t rounds = (blocks.size() + workers * most - 1) / (workers * most), shares = workers * rounds;
+  const task_options named{.name = "fill"};
+  rt.run([&] {
+    for (std::size_t s = 0; s < shares; s++) {
+      const std::size_t first = blocks.size() * s / shares, last = blocks.size() * (s + 1) / shares;
+      if (first == last) continue;
+      rt.spawn(named, out(blocks.subspan(first, last - first)), [&, first](views<T> share) {
+        for (std::size_t i = 0; i < share.size(); i++) fill(first + i, share[i]);
+      });
     }
   });
   rt.wait();

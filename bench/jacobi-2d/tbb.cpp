@@ -1,4 +1,4 @@
-// jacobi-2d under oneTBB: a flow graph, or a loop with a static partition.
+// jacobi-2d under oneTBB: a flow graph, or a loop whose blocks go back to the worker that had them before.
 #include <bench/jacobi-2d/tile.hpp>
 #include <bench/peers/onetbb.hpp>
 
@@ -17,8 +17,8 @@ void flow(const problem& p) {
   });
 }
 
-void loop(const problem& p) {
-  for (int t = 1; t <= p.iterations(); t++) tbb::parallel_for(0, p.blocks(), [&](int b) { jacobi_2d_tile(p.tile(t, b)); }, tbb::static_partitioner());
+void loop(const problem& p, tbb::affinity_partitioner& partition) {
+  for (int t = 1; t <= p.iterations(); t++) tbb::parallel_for(0, p.blocks(), [&](int b) { jacobi_2d_tile(p.tile(t, b)); }, partition);
 }
 
 }  // namespace

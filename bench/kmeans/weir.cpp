@@ -300,7 +300,7 @@ kernel kmeans() {
   k.block_meaning = "POINTS";
   k.uses = {.iterations = true, .clusters = true, .parallel_control = true, .shared = true, .input = true, .output = true};
   k.defaults.size = {100000, 10};
-  k.defaults.block = {1000};
+  k.defaults.block = {250};
   k.defaults.iterations = 20;
   k.defaults.clusters = 11;
   k.complete = complete;

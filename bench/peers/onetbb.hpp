@@ -32,14 +32,18 @@ void run_flow_graph(const stencil_problem<Method>& problem, const Tile& relax_ti
 
 // `flow` and `loop` run all iterations; without a loop (null) that mode does not exist.
 template <stencil::method Method, class Tile>
-int run_onetbb(int argc, char** argv, std::string_view kernel_name, const Tile& relax_tile, void (*flow)(const stencil_problem<Method>&), void (*loop)(const stencil_problem<Method>&)) {
+int run_onetbb(int argc, char** argv, std::string_view kernel_name, const Tile& relax_tile, void (*flow)(const stencil_problem<Method>&), void (*loop)(const stencil_problem<Method>&, tbb::affinity_partitioner&)) {
   static constexpr std::string_view modes[] = {"flow", "loop"};
   const options o = parse_options(argc, argv, std::span(modes).first(loop != nullptr ? 2 : 1));
   const stencil_problem<Method> problem(o);
-  tbb::parallel_for(0, problem.blocks(), [&](int b) { problem.fill(b); }, tbb::static_partitioner());
+  tbb::affinity_partitioner partition;  // remembers which worker had which blocks
+  if (o.mode == "flow")
+    tbb::parallel_for(0, problem.blocks(), [&](int b) { problem.fill(b); }, tbb::static_partitioner());
+  else
+    tbb::parallel_for(0, problem.blocks(), [&](int b) { problem.fill(b); }, partition);
 
   measurement m{.runtime = "onetbb", .kernel = kernel_name, .threads = tbb::this_task_arena::max_concurrency()};
-  m.seconds = measure([&] { o.mode == "flow" ? flow(problem) : loop(problem); });
+  m.seconds = measure([&] { o.mode == "flow" ? flow(problem) : loop(problem, partition); });
   if (o.verify) m.verified = problem.verify(relax_tile);
   print(o, m);
   return m.verified.value_or(true) ? 0 : 1;

@@ -71,12 +71,13 @@ class runtime {
     detail::spawn(*state_, nullptr, options, std::forward<Args>(args)...);
   }
 
-  // Runs `body` as a task and waits for it and for every task it spawned through the scope it is given.
+  // Runs `body` as a task and waits for it and, if it takes a weir::scope&, for every task it spawned through that.
   // The way to run a control program on a worker instead of beside the workers.
   template <class F>
   void run(F&& body) {
     scope s(*this);
-    s.spawn(std::forward<F>(body));
+    if constexpr (std::is_invocable_v<std::decay_t<F>&, scope&>) s.spawn([&s, program = std::decay_t<F>(std::forward<F>(body))]() mutable { program(s); });
+    else s.spawn(std::forward<F>(body));
     s.wait();
   }
 

@@ -66,16 +66,16 @@ traffic prepare(context& c, frame* f) {
   return t;
 }
 
+void find_out_places(context& c, frame* f) {
+  if (c.common.mode != allocation::first_touch || !c.common.several_nodes) return;
+  for (unsigned i = 0; i < f->versions; i++) find_out_place(c, *f->version_at(i));
+}
+
 void complete(context& c, frame* f, const char* cause) {
   if (cause != nullptr) f->skipped_because.store(cause, std::memory_order_relaxed);
   f->state.store(frame_state::done, std::memory_order_relaxed);
   const unsigned versions = f->versions, accesses = f->accesses;
-  const bool ask_place = c.common.mode == allocation::first_touch && c.common.several_nodes;
-  for (unsigned i = 0; i < versions; i++) {
-    version& v = *f->version_at(i);
-    if (ask_place && cause == nullptr) find_out_place(c, v);
-    publish(c, v, cause);
-  }
+  for (unsigned i = 0; i < versions; i++) publish(c, *f->version_at(i), cause);
   for (unsigned i = 0; i < accesses; i++) {
     access& a = *f->access_at(i);
     switch (a.kind()) {

@@ -24,6 +24,9 @@ struct traffic {
 };
 traffic prepare(context&, frame*);
 
+// After the body: with first touch the system has decided where the outputs are. Asks it, once per new block.
+void find_out_places(context&, frame*);
+
 // After the body, or instead of it: publishes the outputs, lets go of the inputs. `cause` is null, or the name of the
 // task whose failure makes the outputs worthless. The frame may be gone on return; what became ready is on c.ready.
 void complete(context&, frame*, const char* cause);

@@ -46,9 +46,12 @@ inline void release_buffer(context& c, version& v) noexcept {
   v.buffer = nullptr;
 }
 
-// With first touch the system decided; ask it once per block.
+// With first touch the system decided; ask it once per block. Where it does not tell, the calling worker has just
+// touched the block first, so it is taken to be there.
 inline void find_out_place(context& c, version& v) {
-  if (v.node == detail::node_unknown && v.buffer != nullptr) v.node = static_cast<std::int16_t>(c.common.buffers.node_of(v.buffer));
+  if (v.node != detail::node_unknown || v.buffer == nullptr) return;
+  const int told = c.common.buffers.node_of(v.buffer);
+  v.node = static_cast<std::int16_t>(told != memory::place_unknown ? told : c.node);
 }
 
 // Puts a waiter on the version's list. False if the version is published already: nothing to wait for.

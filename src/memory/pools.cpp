@@ -76,7 +76,9 @@ char* pools::new_chunk(int pool, std::size_t bytes, bool touch) {
   const std::size_t alignment = bytes >= chunk_bytes ? chunk_bytes : os::page_bytes();
   auto* p = static_cast<char*>(os_.map((bytes + os::page_bytes() - 1) & ~(os::page_bytes() - 1), alignment));
   if (p == nullptr) return nullptr;
-  if (alignment == chunk_bytes) madvise(p, bytes, MADV_HUGEPAGE);
+  // Interleaving and first touch place page by page: a huge page would put all its blocks on one node.
+  const bool by_page = pool >= node_count() && node_count() > 1;
+  if (alignment == chunk_bytes || by_page) madvise(p, bytes, by_page ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   if (node_count() < 2) return p;
   if (pool < node_count()) {
     if (!os_.prefer_node(p, bytes, os_nodes_[static_cast<std::size_t>(pool)])) {

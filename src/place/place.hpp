@@ -22,10 +22,16 @@ enum class queues : std::uint8_t {
   inboxes,  // as deques, and a bounded inbox per worker through which tasks are pushed to it
 };
 
+// A rule's own memory, one per thread that places tasks.
+struct scratch {
+  std::uint32_t spread = 0;  // initial tasks sent so far
+};
+
 struct parameters {
   double weight_in = 1;                       // of a byte read, in node costs
   double weight_out = 2;                      // of a byte written
   std::uint64_t push_threshold_bytes = 1024;  // see push_inputs.cpp
+  std::uint32_t stride = 1;                   // initial tasks in a row that go to one worker's node
 };
 
 inline constexpr int here = -1;  // the task stays with the worker that activated it
@@ -35,7 +41,10 @@ struct view {
   const machine::description& machine;
   const parameters& chosen;
   const std::vector<char>& node_has_worker;  // by node
+  const std::vector<int>& node_of_worker;    // by worker
   int node;                                  // of the worker that activates the task
+  flow::frame* running;                      // the task that worker is executing, or null
+  scratch& own;
 };
 
 // Second axis: the node a ready task should run on, or `here`.

@@ -8,6 +8,34 @@
 #include "place/cost.hpp"
 
 namespace weir::place {
+namespace {
+
+std::uint64_t bytes_of(flow::frame* task) {
+  std::uint64_t bytes = 0;
+  const auto add = [&](std::uint64_t n, int) { bytes += n; };
+  flow::for_each_input(task, add);
+  flow::for_each_output(task, add);
+  return bytes;
+}
+
+// Tasks that only write decide where everything after them lives, and no data say where they should be. Left to
+// stealing (seed 000 section 3.2), the initial data are spread by chance: whoever is idle first gets most. Instead they
+// go to the workers' nodes in turn, as seed 003's DEP does (section II.A, "round-robin, with a stride"). Children of a
+// task that has data of its own stay with it: it has been placed, and they are part of it.
+int spread_initial(const view& v, flow::frame* task) {
+  std::uint64_t written = 0;
+  bool placed = false;
+  flow::for_each_output(task, [&](std::uint64_t bytes, int node) {
+    written += bytes;
+    placed |= node != detail::node_unknown;
+  });
+  if (placed || written < v.chosen.push_threshold_bytes) return here;
+  if (v.running != nullptr && bytes_of(v.running) >= v.chosen.push_threshold_bytes) return here;
+  const std::size_t turn = v.own.spread++ / v.chosen.stride;
+  return v.node_of_worker[turn % v.node_of_worker.size()];
+}
+
+}  // namespace
 
 // push_threshold_bytes, 1 KiB: pushing a task costs two or three cache misses between nodes and perhaps a wake-up. With
 // a lower threshold tasks travel that read a few lines; with a higher one a task of some dozens of lines runs far from
@@ -15,6 +43,7 @@ namespace weir::place {
 int push_inputs(const view& v, flow::frame* task) {
   byte_tally tally;
   flow::for_each_input(task, [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
+  if (tally.total_bytes() == 0) return spread_initial(v, task);
   if (tally.total_bytes() < v.chosen.push_threshold_bytes) return here;
   return tally.cheapest_node(v, false);
 }

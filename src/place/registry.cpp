@@ -28,7 +28,7 @@ constexpr std::array<entry, 8> table{{
     {"push-outputs", queues::inboxes, push_outputs, allocation::at_creation, "threshold"},
     {"push-weighted", queues::inboxes, push_weighted, allocation::at_creation, "in out threshold"},
     {"deferred", queues::deques, nullptr, allocation::deferred, ""},
-    {"local", queues::inboxes, push_inputs, allocation::deferred, "threshold"},
+    {"local", queues::inboxes, push_inputs, allocation::deferred, "threshold stride"},
     {"interleave", queues::deques, nullptr, allocation::interleaved, ""},
 }};
 
@@ -72,6 +72,11 @@ void set(policy& p, const entry& e, std::string_view assignment) {
   if (equals == std::string_view::npos) bad(p.name, "parameter " + std::string(key) + " has no value; write " + std::string(key) + "=VALUE");
   const std::string_view text = assignment.substr(equals + 1);
   if (key == "threshold") p.chosen.push_threshold_bytes = static_cast<std::uint64_t>(number(p.name, key, text, true));
+  if (key == "stride") {
+    const double stride = number(p.name, key, text, false);
+    if (stride < 1 || stride > 1e9) bad(p.name, "parameter stride=" + std::string(text) + ": expected 1 to 1000000000");
+    p.chosen.stride = static_cast<std::uint32_t>(stride);
+  }
   if (key == "in") p.chosen.weight_in = number(p.name, key, text, false);
   if (key == "out") p.chosen.weight_out = number(p.name, key, text, false);
 }

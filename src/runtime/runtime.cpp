@@ -241,8 +241,8 @@ int node() noexcept {
 }
 bool cancelled() noexcept {
   const engine::slot* s = engine::engine::this_worker();
-  if (s == nullptr || s->running == nullptr) return false;
-  const detail::scope_state& scope = s->running->scope != nullptr ? *s->running->scope : s->root;
+  if (s == nullptr || s->queues.running == nullptr) return false;
+  const detail::scope_state& scope = s->queues.running->scope != nullptr ? *s->queues.running->scope : s->root;
   return scope.cancelled.load(std::memory_order_relaxed) != 0 || scope.failed.load(std::memory_order_relaxed) != 0;
 }
 

@@ -41,7 +41,7 @@ class deque {
 
   // Owner only. Some 1-2 ns; growth copies the ring. Throws std::bad_alloc, the deque is then unchanged.
   void push(T item);
-  // Owner only. The item pushed last, or null if there is none. Some 5 ns; one seq_cst store unless empty.
+  // Owner only. The item pushed last, or null if there is none. Some 10 ns; one seq_cst store unless empty.
   T pop();
   // Any thread. The item pushed first.
   steal_result<T> steal();

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "base/model/model_gtest.hpp"
-#include "base/model/weakened.hpp"
 #include "sched/deque.hpp"
 
 namespace weir::sched {
@@ -20,10 +19,9 @@ struct item {
 };
 
 // Up to four items and a deque of the smallest capacity.
-template <class Atomics>
 struct fixture {
   std::array<item, 4> items;
-  deque<item*, Atomics> tasks{2};
+  deque<item*, model_atomics> tasks{2};
 
   void push(int i) {
     items[static_cast<std::size_t>(i)].payload.write(i + 1);
@@ -43,52 +41,47 @@ struct fixture {
   }
 };
 
-template <class Atomics>
 void one_item_for_two() {
-  fixture<Atomics> f;
+  fixture f;
   parallel([&] { f.push(0), f.pop(); }, [&] { f.steal(); });
   f.drain(1);
 }
 
-template <class Atomics>
 void owner_and_two_thieves() {
-  fixture<Atomics> f;
+  fixture f;
   parallel([&] { f.push(0), f.push(1), f.pop(), f.pop(); }, [&] { f.steal(); }, [&] { f.steal(); });
   f.drain(2);
 }
 
-template <class Atomics>
 void growth_under_theft() {
-  fixture<Atomics> f;
+  fixture f;
   parallel([&] { f.push(0), f.push(1), f.push(2), f.pop(); }, [&] { f.steal(), f.steal(); });
   f.drain(3);
 }
 
 // Slots are written again while a slow thief still looks at them.
-template <class Atomics>
 void slots_are_reused() {
-  fixture<Atomics> f;
+  fixture f;
   parallel([&] { f.push(0), f.push(1), f.pop(), f.push(2), f.pop(), f.push(3); }, [&] { f.steal(), f.steal(); }, [&] { f.steal(); });
   f.drain(4);
 }
 
 // A thief that reads bottom_ as pop left it must still see the older items.
-template <class Atomics>
 void thief_after_pop() {
-  fixture<Atomics> f;
+  fixture f;
   parallel([&] { f.push(0), f.push(1), f.pop(); }, [&] { f.steal(); });
   f.drain(2);
 }
 
-TEST(deque_model, one_item_for_two) { expect_passes(one_item_for_two<model_atomics>); }
-TEST(deque_model, owner_and_two_thieves) { expect_passes(owner_and_two_thieves<model_atomics>); }
-TEST(deque_model, growth_under_theft) { expect_passes(growth_under_theft<model_atomics>); }
-TEST(deque_model, slots_are_reused) { expect_passes(slots_are_reused<model_atomics>); }
-TEST(deque_model, thief_after_pop) { expect_passes(thief_after_pop<model_atomics>); }
+TEST(deque_model, one_item_for_two) { expect_passes(one_item_for_two); }
+TEST(deque_model, owner_and_two_thieves) { expect_passes(owner_and_two_thieves); }
+TEST(deque_model, growth_under_theft) { expect_passes(growth_under_theft); }
+TEST(deque_model, slots_are_reused) { expect_passes(slots_are_reused); }
+TEST(deque_model, thief_after_pop) { expect_passes(thief_after_pop); }
 
 TEST(deque_model, a_thief_that_loses_is_told_so) {
   expect_passes([] {
-    fixture<model_atomics> f;
+    fixture f;
     f.push(0);
     bool lost = false, taken = false;
     auto thief = [&] {
@@ -105,7 +98,7 @@ TEST(deque_model, a_thief_that_loses_is_told_so) {
 
 TEST(deque_model, empty_after_a_fence_sees_pushes_before_the_fence) {
   expect_passes([] {
-    fixture<model_atomics> f;
+    fixture f;
     model::atomic<int> sleepy{0};
     bool seen_by_pusher = false, seen_by_sleeper = false;
     parallel(
@@ -124,9 +117,9 @@ TEST(deque_model, empty_after_a_fence_sees_pushes_before_the_fence) {
 }
 
 // The tests above notice when an order is missing.
-TEST(deque_model, needs_seq_cst) { expect_fails(owner_and_two_thieves<model::weakened<model::without_seq_cst>>, "taken twice"); }
-TEST(deque_model, needs_release) { expect_fails(one_item_for_two<model::weakened<model::without_release>>, "data race"); }
-TEST(deque_model, needs_acquire) { expect_fails(growth_under_theft<model::weakened<model::without_acquire>>, "construction has not happened before"); }
+TEST(deque_model, needs_seq_cst) { expect_fails(owner_and_two_thieves, "taken twice", model::without(model::weakening::seq_cst)); }
+TEST(deque_model, needs_release) { expect_fails(one_item_for_two, "data race", model::without(model::weakening::release)); }
+TEST(deque_model, needs_acquire) { expect_fails(growth_under_theft, "construction has not happened before", model::without(model::weakening::acquire)); }
 
 }  // namespace
 }  // namespace weir::sched

@@ -30,7 +30,7 @@ class inbox {
   }
 
   // Any thread. False if the inbox is full (or if the consumer of the oldest cell is not done with it yet).
-  // Some 10 ns uncontended; lock-free towards other producers.
+  // Some 6 ns uncontended.
   bool try_push(T item) {
     assert(item != nullptr);
     std::uint64_t position = tail_.load(std::memory_order_relaxed);

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "base/model/model_gtest.hpp"
-#include "base/model/weakened.hpp"
 #include "sched/inbox.hpp"
 
 namespace weir::sched {
@@ -20,10 +19,9 @@ struct item {
   int taken = 0;
 };
 
-template <class Atomics>
 struct fixture {
   std::array<item, 4> items;
-  inbox<item*, Atomics> box{2};
+  inbox<item*, model_atomics> box{2};
 
   bool push(int i) {
     item& it = items[static_cast<std::size_t>(i)];
@@ -44,35 +42,32 @@ struct fixture {
   }
 };
 
-template <class Atomics>
 void two_producers_one_consumer() {
-  fixture<Atomics> f;
+  fixture f;
   parallel([&] { f.push(0); }, [&] { f.push(1); }, [&] { f.pop(), f.pop(); });
   f.drain();
 }
 
-template <class Atomics>
 void one_producer_two_consumers() {
-  fixture<Atomics> f;
+  fixture f;
   parallel([&] { f.push(0), f.push(1); }, [&] { f.pop(); }, [&] { f.pop(); });
   f.drain();
 }
 
 // The ring goes round: cells are used again by the next lap.
-template <class Atomics>
 void round_and_round() {
-  fixture<Atomics> f;
+  fixture f;
   parallel([&] { f.push(0), f.push(1), f.push(2), f.push(3); }, [&] { f.pop(), f.pop(), f.pop(); });
   f.drain();
 }
 
-TEST(inbox_model, two_producers_one_consumer) { expect_passes(two_producers_one_consumer<model_atomics>); }
-TEST(inbox_model, one_producer_two_consumers) { expect_passes(one_producer_two_consumers<model_atomics>); }
-TEST(inbox_model, round_and_round) { expect_passes(round_and_round<model_atomics>); }
+TEST(inbox_model, two_producers_one_consumer) { expect_passes(two_producers_one_consumer); }
+TEST(inbox_model, one_producer_two_consumers) { expect_passes(one_producer_two_consumers); }
+TEST(inbox_model, round_and_round) { expect_passes(round_and_round); }
 
 TEST(inbox_model, two_producers_for_the_last_cell) {
   expect_passes([] {
-    fixture<model_atomics> f;
+    fixture f;
     f.push(0);
     bool first = false, second = false;
     parallel([&] { first = f.push(1); }, [&] { second = f.push(2); });
@@ -83,7 +78,7 @@ TEST(inbox_model, two_producers_for_the_last_cell) {
 
 TEST(inbox_model, one_producer_is_first_in_first_out) {
   expect_passes([] {
-    fixture<model_atomics> f;
+    fixture f;
     parallel([&] { f.push(0), f.push(1); },
              [&] {
                if (f.pop() && f.items[1].taken == 1) require(f.items[0].taken == 1, "the second item overtook the first");
@@ -94,7 +89,7 @@ TEST(inbox_model, one_producer_is_first_in_first_out) {
 
 TEST(inbox_model, empty_after_a_fence_sees_pushes_before_the_fence) {
   expect_passes([] {
-    fixture<model_atomics> f;
+    fixture f;
     model::atomic<int> sleepy{0};
     bool seen_by_pusher = false, seen_by_sleeper = false;
     parallel(
@@ -113,8 +108,8 @@ TEST(inbox_model, empty_after_a_fence_sees_pushes_before_the_fence) {
 }
 
 // The tests above notice when an order is missing.
-TEST(inbox_model, needs_release) { expect_fails(two_producers_one_consumer<model::weakened<model::without_release>>, "data race"); }
-TEST(inbox_model, needs_acquire) { expect_fails(round_and_round<model::weakened<model::without_acquire>>, "data race"); }
+TEST(inbox_model, needs_release) { expect_fails(two_producers_one_consumer, "data race", model::without(model::weakening::release)); }
+TEST(inbox_model, needs_acquire) { expect_fails(round_and_round, "data race", model::without(model::weakening::acquire)); }
 
 }  // namespace
 }  // namespace weir::sched

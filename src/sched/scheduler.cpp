@@ -88,7 +88,7 @@ int scheduler::add_guest(int node) {
 int scheduler::place(slot_queues& self, frame* f) {
   if (f->affinity >= 0) return f->affinity;
   if (policy_.rule == nullptr || nodes_ < 2) return place::here;
-  return policy_.rule({machine_, policy_.chosen, node_has_worker_, self.node}, f);
+  return policy_.rule({machine_, policy_.chosen, node_has_worker_, worker_nodes_, self.node, self.running, self.placement}, f);
 }
 
 bool scheduler::route(slot_queues& self, frame* f) {

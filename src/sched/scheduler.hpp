@@ -40,6 +40,8 @@ struct alignas(cache_line_bytes) slot_queues {
   const int index;
   int node;  // a guest's may change
   rng random;
+  frame* running = nullptr;  // what the thread is executing
+  place::scratch placement;
   deque<frame*> normal;
   deque<frame*> urgent{64};  // priority::high
   inbox<frame*> pushed{inbox_capacity};

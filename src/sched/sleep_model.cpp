@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "base/model/model_gtest.hpp"
-#include "base/model/weakened.hpp"
 #include "sched/deque.hpp"
 #include "sched/inbox.hpp"
 #include "sched/sleep.hpp"
@@ -22,12 +21,11 @@ constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
 
 // A number of equal tasks, and workers that look for them as the scheduler does.
-template <class Atomics>
 struct pool {
   explicit pool(int workers) : sleep(workers) {}
 
-  sleep_control<Atomics> sleep;
-  typename Atomics::template atomic<int> tasks{0};  // stands for all queues together
+  sleep_control<model_atomics> sleep;
+  model::atomic<int> tasks{0};  // stands for all queues together
 
   void publish() {
     tasks.fetch_add(1, release);
@@ -50,42 +48,39 @@ struct pool {
   void expect_quiet() { require(sleep.sleeping() == 0 && sleep.searching() == 0, "the counts do not come back to zero"); }
 };
 
-template <class Atomics>
 void one_task() {
-  pool<Atomics> p(1);
+  pool p(1);
   parallel([&] { p.publish(); }, [&] { p.take(0); });
   p.expect_quiet();
 }
 
-template <class Atomics>
 void two_publishers_two_workers() {
-  pool<Atomics> p(2);
+  pool p(2);
   parallel([&] { p.publish(); }, [&] { p.publish(); }, [&] { p.take(0); }, [&] { p.take(1); });
   p.expect_quiet();
 }
 
 // Each of the two tasks needs the other one to run at the same time: one awake worker is not enough.
-template <class Atomics>
 void both_workers_are_needed() {
-  pool<Atomics> p(2);
-  typename Atomics::template atomic<std::uint32_t> running{0};
+  pool p(2);
+  model::atomic<std::uint32_t> running{0};
   auto worker = [&](int w) {
     p.take(w);
     running.fetch_add(1, release);
-    Atomics::wake_all(running);
-    for (std::uint32_t n; (n = running.load(acquire)) < 2;) Atomics::wait(running, n);
+    model_atomics::wake_all(running);
+    for (std::uint32_t n; (n = running.load(acquire)) < 2;) model_atomics::wait(running, n);
   };
   parallel([&] { p.publish(), p.publish(); }, [&] { worker(0); }, [&] { worker(1); });
   p.expect_quiet();
 }
 
-TEST(sleep_model, one_task) { expect_passes(one_task<model_atomics>); }
-TEST(sleep_model, two_publishers_two_workers) { expect_passes(two_publishers_two_workers<model_atomics>); }
-TEST(sleep_model, both_workers_are_needed) { expect_passes(both_workers_are_needed<model_atomics>); }
+TEST(sleep_model, one_task) { expect_passes(one_task); }
+TEST(sleep_model, two_publishers_two_workers) { expect_passes(two_publishers_two_workers); }
+TEST(sleep_model, both_workers_are_needed) { expect_passes(both_workers_are_needed); }
 
 TEST(sleep_model, a_worker_publishes_for_another) {
   expect_passes([] {
-    pool<model_atomics> p(2);
+    pool p(2);
     parallel([&] { p.publish(); }, [&] { p.take(0), p.publish(); }, [&] { p.take(1); },
              [&] { p.publish(); });
     require(p.tasks.load(relaxed) == 1, "three tasks, two taken");
@@ -133,7 +128,7 @@ TEST(sleep_model, a_push_to_a_deque_wakes_a_thief) {
 // A worker waits inside a task for a scope; another one completes the scope, and a task is published besides.
 TEST(sleep_model, a_nested_wait_ends_when_its_scope_completes) {
   expect_passes([] {
-    pool<model_atomics> p(2);
+    pool p(2);
     model::atomic<int> complete{0};
     parallel(
         [&] {
@@ -180,7 +175,7 @@ TEST(sleep_model, wake_all_ends_everybody) {
 // Whoever falls asleep last is told, always; here it ends the program, which would hang otherwise.
 TEST(sleep_model, the_last_to_fall_asleep_is_told) {
   expect_passes([] {
-    pool<model_atomics> p(2);
+    pool p(2);
     model::atomic<int> over{0};
     int told = 0;
     auto worker = [&](int w) {
@@ -264,7 +259,7 @@ TEST(sleep_model, wake_any_of_wakes_one_of_the_range) {
 }
 
 // The tests above notice when an order is missing.
-TEST(sleep_model, needs_seq_cst) { expect_fails(one_task<model::weakened<model::without_seq_cst>>, "deadlock"); }
+TEST(sleep_model, needs_seq_cst) { expect_fails(one_task, "deadlock", model::without(model::weakening::seq_cst)); }
 
 }  // namespace
 }  // namespace weir::sched

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kernel import BUSYBOX, QEMU, kernel_image, require_tools
 
 PROGRAMS = "/programs"   # the guest's folder for programs; commands start there and find them by name
-CONSOLE_LINES = 25       # of the kernel's messages, shown when a guest ends before its time
+CONSOLE_LINES = 50       # of the kernel's messages, shown when a guest ends before its time
 
 
 class GuestError(Exception):

@@ -21,6 +21,7 @@ MEMORY_MIB = 256
 # Seconds for one guest; some twenty times of what it takes on two idle CPUs, so that only a hang is one.
 TIMEOUT = 900
 SKIPPED = 77
+TERSE = "--gtest_brief=1 --gtest_color=no"
 
 # Problems that take about a second in a guest and still have many blocks of several pages.
 KERNELS = {
@@ -69,12 +70,12 @@ class Scenario:
             raise Failed("no test program to run: --program names none of this scenario's")
         for name in names:
             self.add(name)
-            self.run(f"{prefix}{name} --gtest_brief=1", passed_tests)
+            self.run(f"{prefix}{name} {TERSE}", passed_tests)
 
     def pages(self, prefix=""):
         """Runs the test of where pages are, which is told what machine it must find."""
         self.add("weir_pages_test")
-        self.run(f"WEIR_GUEST_NODES={self.layout.nodes} {prefix}weir_pages_test --gtest_brief=1", passed_tests)
+        self.run(f"WEIR_GUEST_NODES={self.layout.nodes} {prefix}weir_pages_test {TERSE}", passed_tests)
 
     def explain(self, *expected, prefix=""):
         """`weir topo --explain` must work and say all of this."""

@@ -79,23 +79,30 @@ class pagemap_file {
   pagemap_file(const pagemap_file&) = delete;
   pagemap_file& operator=(const pagemap_file&) = delete;
 
-  // Bit 63: there is memory; bits 0-54: its page frame, which only root is told.
-  int node_of(const void* page) const {
-    std::uint64_t entry = 0;
-    const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(page) / page_bytes() * sizeof entry);
-    if (descriptor_ < 0 || pread(descriptor_, &entry, sizeof entry, at) != sizeof entry || entry >> 63 == 0) return node_unknown;
-    const std::uint64_t frame = entry & ((std::uint64_t{1} << 55) - 1);
-    return frame == 0 ? node_unknown : node_of_frame(frame);
+  // Entries of so many pages from this one on; 0 for what cannot be read.
+  std::vector<std::uint64_t> entries(const void* first_page, std::size_t count) const {
+    std::vector<std::uint64_t> found(count);
+    const std::size_t bytes = count * sizeof found[0];
+    const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(first_page) / page_bytes() * sizeof found[0]);
+    if (pread(descriptor_, found.data(), bytes, at) != static_cast<ssize_t>(bytes)) found.assign(count, 0);
+    return found;
   }
 
  private:
   int descriptor_;
 };
 
+// Bit 63 of an entry: there is memory; bits 0-54: its page frame, which only root is told.
+int node_of_entry(std::uint64_t entry) {
+  const std::uint64_t frame = entry & ((std::uint64_t{1} << 55) - 1);
+  return entry >> 63 == 0 || frame == 0 ? node_unknown : node_of_frame(frame);
+}
+
 std::vector<int> ask_pagemap(const std::vector<void*>& pages) {
-  const pagemap_file file;
   std::vector<int> nodes;
-  for (const void* p : pages) nodes.push_back(file.node_of(p));
+  if (pages.empty()) return nodes;
+  static const pagemap_file file;
+  for (std::uint64_t entry : file.entries(pages.front(), pages.size())) nodes.push_back(node_of_entry(entry));
   return nodes;
 }
 

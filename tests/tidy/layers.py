@@ -83,6 +83,10 @@ def include_order(tree):
                 yield Violation(path, line, "include-order", f"{part} may not include {other} ({name}); it may include: {allowed}")
 
 
+def is_model(path):
+    return path.endswith(("_model.cpp", "_test.cpp")) or "model" in path.split("/")[2:-1]
+
+
 def umbrella(tree):
     for part in SRC:
         folder = part.removeprefix("src/")
@@ -92,7 +96,7 @@ def umbrella(tree):
     for path in tree.with_suffix(*CODE):
         for line, name, target in includes(tree, path):
             other = part_of(target) if target else None
-            if target and target.startswith(MODEL_CHECKER) and path.endswith(("_model.cpp", "_test.cpp")):
+            if target and target.startswith(MODEL_CHECKER) and is_model(path):
                 continue
             if other in SRC and other != part_of(path) and target != f"{other}/{other[4:]}.hpp":
                 yield Violation(path, line, "umbrella", f"include {other[4:]}/{other[4:]}.hpp instead of {name}")

@@ -8,6 +8,7 @@
 #include <bench/common/page_check.hpp>
 #include <bench/common/stencil/padded_array.hpp>
 
+#include <optional>
 #include <vector>
 
 namespace weir::bench::stencil {
@@ -35,9 +36,13 @@ class program : public instance {
         else
           blocks_[g].push_back(rt.make_data<double>(layout(b).size(), "block"));
       }
-    fill_by_chunks(rt, chunks(rt, 1), [&](std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; b++) spawn_fill(rt, b);
-    });
+    if (options_.shared)
+      fill_by_chunks(rt, chunks(rt), [&](std::size_t first, std::size_t last) {
+        for (std::size_t b = first; b < last; b++) spawn_shared_fill(rt, b);
+      });
+    else
+      fill_by_shares(rt, std::span<const data<double>>(blocks_[0]), [&](std::size_t b, std::span<double> block) { fill_private(b, block); });
+    if (options_.parallel_control) control_.emplace(rt, chunks(rt), blocks_[0]);
   }
 
   void run(runtime& rt) override {
@@ -45,8 +50,8 @@ class program : public instance {
       for (std::size_t b = first; b < last; b++) options_.shared ? spawn_shared(rt, t, b) : spawn_private(rt, t, b);
     };
     constexpr auto order = Method == method::jacobi ? creation_order::old_neighbours : creation_order::sweep;
-    if (options_.parallel_control)
-      run_parallel_control(rt, options_.iterations, chunks(rt, 2), order, create);
+    if (control_)
+      control_->run(rt, options_.iterations, order, create);
     else
       run_sequential_control(rt, options_.iterations, grid_.count(), create);
   }
@@ -97,9 +102,9 @@ class program : public instance {
   static constexpr int generations = Method == method::jacobi ? 2 : 1;
 
   block_layout<Dimensions> layout(std::size_t b) const { return {grid_.shape(b)}; }
-  chunking chunks(runtime& rt, std::size_t per_worker) const {
+  chunking chunks(runtime& rt) const {
     const std::size_t outer = grid_.outer(Dimensions);
-    return chunking::of(outer, grid_.count() / outer, rt.workers(), per_worker);
+    return chunking::of(outer, grid_.count() / outer, rt.workers());
   }
   std::size_t longest_side() const {
     const extent& b = grid_.block;
@@ -107,12 +112,9 @@ class program : public instance {
   }
   padded_array<Dimensions> shared_array(int t) const { return {const_cast<double*>(arrays_[t & (generations - 1)].data()), grid_.size}; }
 
-  void spawn_fill(runtime& rt, std::size_t b) {
-    const task_options named{.name = "fill"};
-    if (options_.shared)
-      rt.spawn(named, out(tokens_[0][b]), [this, b](auto) { for (int g = 0; g < generations; g++) shared_array(g).fill(options_.seed, grid_.origin(b), grid_.shape(b)); });
-    else
-      rt.spawn(named, out(blocks_[0][b]), [this, b](std::span<double> block) { fill_private(b, block); });
+  void spawn_shared_fill(runtime& rt, std::size_t b) {
+    static constexpr task_options named{.name = "fill"};
+    rt.spawn(named, out(tokens_[0][b]), [this, b](auto) { for (int g = 0; g < generations; g++) shared_array(g).fill(options_.seed, grid_.origin(b), grid_.shape(b)); });
   }
   void fill_private(std::size_t b, std::span<double> block) const;
   void copy_out(std::size_t b, const double* from, std::size_t plane_stride, std::size_t row_stride);
@@ -123,6 +125,7 @@ class program : public instance {
   std::vector<data<double>> blocks_[2];
   std::vector<data<char>> tokens_[2];
   interleaved_array<double> arrays_[2];
+  std::optional<parallel_control> control_;
   std::vector<double> result_;
 };
 

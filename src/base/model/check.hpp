@@ -7,6 +7,15 @@
 
 namespace weir::model {
 
+// Makes the atomics do less than the code asks for. A test that passes all the same does not test memory orders; so
+// each protocol has tests that fail when weakened.
+enum class weakening : std::uint8_t {
+  none,
+  seq_cst,  // seq_cst operations are acquire, release or acq_rel; seq_cst fences do nothing
+  release,  // release operations are relaxed, acq_rel ones acquire
+  acquire,  // acquire operations are relaxed, acq_rel ones release
+};
+
 struct limits {
   // How many times a run may take the CPU from a thread that could go on, in the exhaustive part. Most errors need
   // at most 2; each more multiplies the number of runs by about the number of operations.
@@ -22,6 +31,7 @@ struct limits {
   int spurious_failures = 1;
   // 0: as WEIR_MODEL_SEED says, by default drawn anew.
   std::uint64_t seed = 0;
+  weakening without = weakening::none;
 };
 
 struct result {

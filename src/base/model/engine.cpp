@@ -8,7 +8,22 @@
 namespace weir::model {
 namespace {
 engine* active = nullptr;
+
+enum class access : std::uint8_t { load, store, modify };
+
+std::memory_order weakened(weakening without, std::memory_order order, access what) {
+  using enum std::memory_order;
+  switch (without) {
+    case weakening::none: return order;
+    case weakening::seq_cst:
+      if (order != seq_cst) return order;
+      return what == access::load ? acquire : what == access::store ? release : acq_rel;
+    case weakening::release: return order == release ? relaxed : order == acq_rel ? acquire : order;
+    case weakening::acquire: return order == acquire ? relaxed : order == acq_rel ? release : order;
+  }
+  return order;
 }
+}  // namespace
 
 engine& engine::running() {
   if (active == nullptr) {
@@ -165,6 +180,7 @@ void engine::destroy(int location) {
 
 memory::outcome engine::load(int location, std::memory_order order, const site& where) {
   step(where);
+  order = weakened(limits_.without, order, access::load);
   const memory::outcome o = memory_.load(current_, location, order, choices_);
   after({current_, operation::load, order, location, o.read, 0, o.newer, where});
   return o;
@@ -172,6 +188,7 @@ memory::outcome engine::load(int location, std::memory_order order, const site& 
 
 void engine::store(int location, std::uint64_t value, std::memory_order order, const site& where) {
   step(where);
+  order = weakened(limits_.without, order, access::store);
   if (memory_.newest(location) != value) something_changed();
   memory_.store(current_, location, value, order);
   after({current_, operation::store, order, location, 0, value, 0, where});
@@ -179,6 +196,7 @@ void engine::store(int location, std::uint64_t value, std::memory_order order, c
 
 memory::outcome engine::modify(int location, update how, std::uint64_t operand, std::uint64_t mask, std::memory_order order, const site& where) {
   step(where);
+  order = weakened(limits_.without, order, access::modify);
   const memory::outcome o = memory_.modify(current_, location, how, operand, mask, order);
   if (o.read != o.written) something_changed();
   after({current_, operation::read_modify_write, order, location, o.read, o.written, 0, where});
@@ -188,6 +206,8 @@ memory::outcome engine::modify(int location, update how, std::uint64_t operand, 
 memory::outcome engine::compare_exchange(int location, std::uint64_t expected, std::uint64_t desired, std::memory_order success,
                                          std::memory_order failure, bool weak, const site& where) {
   step(where);
+  success = weakened(limits_.without, success, access::modify);
+  failure = weakened(limits_.without, failure, access::load);
   const bool may_fail = weak && spurious_failures_ < limits_.spurious_failures;
   const memory::outcome o = memory_.compare_exchange(current_, location, expected, desired, success, failure, may_fail, choices_);
   if (o.stored) something_changed();
@@ -197,6 +217,7 @@ memory::outcome engine::compare_exchange(int location, std::uint64_t expected, s
 }
 
 void engine::fence(std::memory_order order, const site& where) {
+  if (limits_.without == weakening::seq_cst && order == std::memory_order_seq_cst) return;
   if (order == std::memory_order_seq_cst) step(where);
   else memory_.begin_event(current_);
   memory_.fence(current_, order);

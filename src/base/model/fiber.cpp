@@ -6,9 +6,6 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#endif
 
 namespace weir::model {
 
@@ -45,8 +42,6 @@ weir_model_switch_stacks:
 .size weir_model_switch_stacks, .-weir_model_switch_stacks
 )");
 
-fiber::~fiber() = default;
-
 void fiber::prepare(void (*entry)(void*), void* argument) {
   if (!stack_) stack_ = std::make_unique_for_overwrite<char[]>(stack_bytes);
   entry_ = entry;
@@ -72,22 +67,11 @@ void fiber::trampoline() {
 
 #else
 
-fiber::~fiber() {
-#if defined(__SANITIZE_THREAD__)
-  if (stack_ && sanitizer_fiber_) __tsan_destroy_fiber(sanitizer_fiber_);
-#endif
-}
-
 void fiber::prepare(void (*entry)(void*), void* argument) {
   if (!stack_) stack_ = std::make_unique<char[]>(stack_bytes);
   entry_ = entry;
   argument_ = argument;
-#if defined(__SANITIZE_THREAD__)
-  if (sanitizer_fiber_) __tsan_destroy_fiber(sanitizer_fiber_);
-  sanitizer_fiber_ = __tsan_create_fiber(0);
-#else
-  sanitizer_fiber_ = nullptr;
-#endif
+  fake_stack_ = nullptr;
   getcontext(&context_);
   context_.uc_stack.ss_sp = stack_.get();
   context_.uc_stack.ss_size = stack_bytes;
@@ -99,14 +83,11 @@ void fiber::switch_to(fiber& from, fiber& to) {
   leaving = &from;
   arriving = &to;
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&from.sanitizer_fiber_, to.stack_ ? to.stack_.get() : to.seen_stack_, to.stack_ ? stack_bytes : to.seen_bytes_);
-#elif defined(__SANITIZE_THREAD__)
-  if (!from.sanitizer_fiber_) from.sanitizer_fiber_ = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(to.sanitizer_fiber_, 0);
+  __sanitizer_start_switch_fiber(&from.fake_stack_, to.stack_ ? to.stack_.get() : to.seen_stack_, to.stack_ ? stack_bytes : to.seen_bytes_);
 #endif
   swapcontext(&from.context_, &to.context_);
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(from.sanitizer_fiber_, &leaving->seen_stack_, &leaving->seen_bytes_);
+  __sanitizer_finish_switch_fiber(from.fake_stack_, &leaving->seen_stack_, &leaving->seen_bytes_);
 #endif
 }
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#if !defined(__x86_64__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !defined(__x86_64__) || defined(__SANITIZE_ADDRESS__)
 #define WEIR_MODEL_UCONTEXT 1
 #include <ucontext.h>
 #endif
@@ -17,7 +17,6 @@ class fiber {
   fiber() = default;
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
-  ~fiber();
 
   // The next switch to this fiber calls entry(argument) on an empty stack. entry must never return. Whatever was on
   // the stack is forgotten, not unwound.
@@ -36,8 +35,8 @@ class fiber {
   void* argument_ = nullptr;
 #ifdef WEIR_MODEL_UCONTEXT
   ucontext_t context_{};
-  void* sanitizer_fiber_ = nullptr;   // ThreadSanitizer's handle, or AddressSanitizer's fake stack
-  const void* seen_stack_ = nullptr;  // of the kernel thread, learned by AddressSanitizer
+  void* fake_stack_ = nullptr;        // AddressSanitizer's, while this fiber is not running
+  const void* seen_stack_ = nullptr;  // the kernel thread's own, as AddressSanitizer knows it
   std::size_t seen_bytes_ = 0;
 #else
   void* stack_pointer_ = nullptr;

@@ -23,4 +23,11 @@ inline void expect_fails(const std::function<void()>& body, const std::string& b
   EXPECT_NE(r.report.find(because), std::string::npos) << r.report;
 }
 
+// limits for a test that is to fail.
+inline limits without(weakening w) {
+  limits l;
+  l.without = w;
+  return l;
+}
+
 }  // namespace weir::model

@@ -45,7 +45,6 @@ struct alignas(cache_line_bytes) slot {
   sched::slot_queues& queues;
   const scope_state& root;              // of the engine
   flow::context flow;
-  frame* running = nullptr;
   std::uint32_t depth = 0;              // tasks on this thread's stack
   std::uint32_t spawns_until_check = 0;
   atomic<std::uint32_t> nested_waits{0};

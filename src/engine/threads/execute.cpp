@@ -101,14 +101,14 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
 
 void engine::execute(slot& s, frame* f) {
   while (f != nullptr) {
-    frame* const outer = s.running;
+    frame* const outer = s.queues.running;
     scope_state* const scope = f->scope;
-    s.running = f;
+    s.queues.running = f;
     s.depth++;
     f->state.store(detail::frame_state::running, std::memory_order_relaxed);
     const char* cause = run_body(s, f);
     flow::complete(s.flow, f, cause);
-    s.running = outer;
+    s.queues.running = outer;
     s.depth--;
     frame* next = s.flow.ready.empty() ? nullptr : route_ready(s, true);
     finished_one(s, scope);
@@ -151,6 +151,7 @@ const char* engine::run_body(slot& s, frame* f) {
 
 // By distance from where the task ran to where its data are.
 void engine::count_bytes(slot& s, frame* f) {
+  flow::find_out_places(s.flow, f);
   const int here = s.queues.node;
   const auto count = [&](std::array<counter, sched::max_distance_classes>& by_class, std::uint64_t bytes, int node) {
     if (node >= 0) {
@@ -160,7 +161,7 @@ void engine::count_bytes(slot& s, frame* f) {
       const auto nodes = static_cast<std::uint64_t>(machine_.node_count());
       for (int n = 0; n < machine_.node_count(); n++) by_class[static_cast<std::size_t>(scheduler_.distance_class(here, n))].add(bytes / nodes);
     } else {
-      by_class[0].add(bytes);  // first touch: being placed here by this very task
+      by_class[0].add(bytes);  // the system does not tell: first touch by this very task, as far as anybody knows
     }
   };
   flow::for_each_input(f, [&](std::uint64_t bytes, int node) { count(s.read_bytes, bytes, node); });

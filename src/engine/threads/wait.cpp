@@ -91,7 +91,7 @@ void engine::sleep_until(const std::function<bool()>& done) {
 void engine::help_until(slot& s, const std::function<bool()>& done) {
   char here;
   if (s.stack_low != nullptr && &here - s.stack_low < stack_reserve_bytes)
-    throw error(std::string("task ") + (s.running ? s.running->display_name() : "(unnamed)") + " waits " + std::to_string(s.depth) + " tasks deep; the worker's stack has no room for another one");
+    throw error(std::string("task ") + (s.queues.running ? s.queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s.depth) + " tasks deep; the worker's stack has no room for another one");
   s.nested_waits.store(s.nested_waits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   nested_waiters_.fetch_add(1, std::memory_order_seq_cst);
   while (!done()) {

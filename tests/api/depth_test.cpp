@@ -1,0 +1,108 @@
+// Waiting inside tasks goes as deep as the worker's stack allows and then ends with an error instead of a crash.
+#include "tests/support/support.hpp"
+
+#include <pthread.h>
+
+namespace weir::test {
+namespace {
+
+// Workers with small stacks, so that the end comes soon.
+class small_stacks {
+ public:
+  explicit small_stacks(std::size_t bytes) {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t small;
+    pthread_getattr_default_np(&small);
+    pthread_attr_setstacksize(&small, bytes);
+    pthread_setattr_default_np(&small);
+    pthread_attr_destroy(&small);
+  }
+  ~small_stacks() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  pthread_attr_t before_;
+};
+
+constexpr std::size_t stack_bytes = std::size_t{sanitized ? 4 : 1} << 20;
+
+struct descent {
+  runtime& rt;
+  std::atomic<int> deepest{0};
+
+  void go_down(int depth, int end) {
+    deepest = std::max<int>(deepest, depth);
+    if (depth == end) return;
+    scope s(rt);
+    s.spawn({.name = "down"}, [this, depth, end] { go_down(depth + 1, end); });
+    s.wait();
+  }
+};
+
+TEST(depth, a_few_hundred_nested_waits_are_fine) {
+  watchdog dog(60);
+  for (int workers : {1, 2}) {
+    runtime rt({.workers = workers});
+    descent d{rt};
+    rt.run([&] { d.go_down(0, 300); });
+    EXPECT_EQ(d.deepest, 300);
+  }
+}
+
+TEST(depth, endless_nested_waits_end_with_an_error) {
+  watchdog dog(120, "endless nested waits");
+  for (int workers : {1, 2, 4}) {
+    const small_stacks limit(stack_bytes);
+    runtime rt({.workers = workers});
+    descent d{rt};
+    std::string message;
+    try {
+      rt.run([&] { d.go_down(0, 100'000); });
+    } catch (const error& e) {
+      message = e.what();
+    }
+    WEIR_EXPECT_CONTAINS(message, "stack");
+    EXPECT_LT(d.deepest, 100'000);
+    EXPECT_GT(d.deepest, 50);
+    rt.wait();
+    std::atomic<int> ran{0};
+    rt.run([&] { ran++; });  // and it goes on
+    EXPECT_EQ(ran, 1);
+  }
+}
+
+// The scope of the deepest task ends while its child has not run, and no stack is left to run it: the child must not
+// find its parent gone.
+TEST(depth, nobody_outlives_the_scope_it_belongs_to) {
+  watchdog dog(120, "endless nested waits with children");
+  for (int workers : {1, 3}) {
+    const small_stacks limit(stack_bytes);
+    runtime rt({.workers = workers});
+    std::atomic<int> orphans{0}, deepest{0};
+    struct level {
+      runtime& rt;
+      std::atomic<int>&orphans, &deepest;
+      void down(int depth) {
+        std::atomic<bool> alive{true};
+        {
+          deepest = std::max<int>(deepest, depth);
+          scope s(rt);
+          for (int i = 0; i < 3; i++)
+            s.spawn([this, depth, &alive, i] {
+              if (!alive) orphans++;
+              if (i == 0 && depth < 100'000) down(depth + 1);
+            });
+        }  // waits, without throwing
+        alive = false;
+      }
+    } l{rt, orphans, deepest};
+    rt.run([&] { l.down(0); });
+    EXPECT_EQ(orphans, 0);
+    EXPECT_GT(deepest, 50);
+  }
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,109 @@
+// Affinities, and that pushing policies bring tasks to their data.
+#include "tests/support/support.hpp"
+
+namespace weir::test {
+namespace {
+
+TEST(placement, a_required_node_is_where_the_task_runs) {
+  watchdog dog(60);
+  for (const std::string& policy : policies()) {
+    runtime rt({.workers = 4, .policy = policy, .machine = "nodes:2 cpus:2"});
+    std::atomic<int> wrong{0}, ran{0};
+    const auto d = rt.make_data<int>(1000);
+    for (int i = 0; i < 200; i++) {
+      const int node = i % 2;
+      rt.spawn({.affinity = require(node)}, out(d), [&, node](auto) { ran++, wrong += this_task::node() != node; });
+      rt.spawn({.affinity = require(1 - node)}, in(d), [&, node](auto) { ran++, wrong += this_task::node() != 1 - node; });
+      if (i % 50 == 0) rt.wait();  // from sleep, too
+    }
+    rt.spawn([&] {
+      scope s(rt);
+      for (int i = 0; i < 50; i++) s.spawn({.affinity = require(i % 2)}, [&, i] { ran++, wrong += this_task::node() != i % 2; });
+      s.wait();
+    });
+    rt.wait();
+    EXPECT_EQ(ran, 450) << policy;
+    EXPECT_EQ(wrong, 0) << policy;
+  }
+}
+
+TEST(placement, a_preferred_node_is_offered_the_task) {
+  watchdog dog(60);
+  runtime rt({.workers = 2, .machine = "nodes:2 cpus:1"});
+  std::atomic<int> ran{0};
+  rt.spawn({.affinity = require(0)}, [&] {
+    for (int i = 0; i < 100; i++) rt.spawn({.affinity = prefer(1)}, [&] { ran++; });
+  });
+  rt.wait();
+  EXPECT_EQ(ran, 100);
+  EXPECT_GE(rt.stats().pushes, 50u);  // the inbox has room for all of them; the rest may have been kept
+}
+
+TEST(placement, nobody_is_idle_while_a_preferred_node_is_busy) {
+  watchdog dog(60, "tasks behind a busy worker");
+  runtime rt({.workers = 2, .machine = "nodes:2 cpus:1"});
+  gate g;
+  rt.spawn({.affinity = require(1)}, [&] { g.pass(); });
+  g.await_arrivals(1);
+  std::atomic<int> elsewhere{0};
+  scope s(rt);
+  for (int i = 0; i < 20; i++) s.spawn({.affinity = prefer(1)}, [&] { elsewhere += this_task::node() == 0; });
+  s.wait();  // although node 1's only worker stands behind the gate
+  EXPECT_EQ(elsewhere, 20);
+  g.open();
+  rt.wait();
+}
+
+TEST(placement, tasks_go_where_their_inputs_are) {
+  for (const char* policy : {"local", "push-inputs"}) {
+    runtime rt({.workers = 4, .policy = policy, .machine = "nodes:4 cpus:1"});
+    std::vector<data<int>> blocks;
+    for (int i = 0; i < 4; i++) {
+      blocks.push_back(rt.make_data<int>(4096));
+      rt.spawn({.affinity = require(i)}, out(blocks.back()), [](auto) {});
+    }
+    rt.wait();
+    rt.reset_statistics();
+    for (int i = 0; i < 400; i++) rt.spawn(in(blocks[static_cast<std::size_t>(i % 4)]), [](auto) {});
+    rt.wait();
+    const statistics s = rt.stats();
+    EXPECT_EQ(s.read_local() + s.read_remote(), 400u * 4096 * sizeof(int));
+    // push-inputs allocates at creation, on the creator's node: everything is there, nobody may be elsewhere.
+    if (std::string(policy) == "local") { EXPECT_GT(s.pushes + s.pushes_refused, 0u); }
+  }
+}
+
+TEST(placement, deferred_allocation_makes_every_new_version_local) {
+  for (const char* policy : {"local", "deferred"}) {
+    runtime rt({.workers = 4, .policy = policy, .machine = "nodes:4 cpus:1"});
+    std::vector<data<int>> blocks;
+    for (int i = 0; i < 16; i++) blocks.push_back(rt.make_data<int>(2000));
+    for (int t = 0; t < 20; t++)
+      for (std::size_t i = 0; i < 16; i++) {
+        if (t == 0) rt.spawn(out(blocks[i]), [](auto) {});
+        else rt.spawn(in(blocks[i]), in(blocks[(i + 1) % 16]), out(blocks[i]), [](auto, auto, auto) {});
+      }
+    rt.wait();
+    const statistics s = rt.stats();
+    EXPECT_EQ(s.write_remote(), 0u);
+    EXPECT_EQ(s.write_local(), 20u * 16 * 2000 * sizeof(int));
+  }
+}
+
+// First touch on pretended nodes: a version is where it was first written, on its writer's node.
+TEST(placement, first_touch_is_where_the_writer_was) {
+  runtime rt({.workers = 2, .policy = "fifo", .machine = "nodes:2 cpus:1"});
+  for (int node : {0, 1}) {
+    const auto d = rt.make_data<int>(10'000);
+    rt.spawn({.affinity = require(node)}, out(d), [](auto s) { s[0] = 1; });
+    EXPECT_EQ(d.read().node(), node);
+    rt.wait();
+    rt.reset_statistics();
+    rt.spawn({.affinity = require(1 - node)}, in(d), [](auto) {});
+    rt.wait();
+    EXPECT_EQ(rt.stats().read_remote(), 40'000u);
+  }
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,179 @@
+// Tasks: any closure, any number of accesses, priorities.
+#include "tests/support/support.hpp"
+
+#include <array>
+
+namespace weir::test {
+namespace {
+
+TEST(task, without_accesses) {
+  runtime rt({.workers = 2});
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 1000; i++) rt.spawn([&] { ran++; });
+  rt.wait();
+  EXPECT_EQ(ran, 1000);
+}
+
+TEST(task, with_a_thousand_accesses) {
+  for (const runtime_options& o : configurations()) {
+    runtime rt(o);
+    std::vector<data<int>> inputs, outputs;
+    for (int i = 0; i < 1000; i++) {
+      inputs.push_back(rt.make_data<int>(2));
+      outputs.push_back(rt.make_data<int>(2));
+      rt.spawn(out(inputs.back()), [i](auto s) { s[0] = i; });
+    }
+    rt.spawn(in(inputs), out(outputs), inout(std::vector{rt.make_data(std::vector<int>{1})}), [](auto from, auto to, auto) {
+      for (std::size_t i = 0; i < from.size(); i++) to[i][0] = from[i][0] + 1;
+    });
+    std::atomic<int> sum{0};
+    for (const auto& d : outputs) rt.spawn(in(d), [&](auto s) { sum += s[0]; });
+    rt.wait();
+    EXPECT_EQ(sum, 500'500) << text(o);
+  }
+}
+
+TEST(task, with_more_accesses_than_a_task_may_have) {
+  runtime rt({.workers = 1});
+  const auto d = rt.make_data(std::vector<int>{1}, "d");
+  const std::vector<data<int>> many(65536, d);
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { rt.spawn({.name = "greedy"}, in(many), [](auto) {}); }), "greedy");
+  std::atomic<std::size_t> seen{0};
+  rt.spawn(in(std::span<const data<int>>(many).subspan(1)), [&](auto all) { seen = all.size(); });
+  rt.wait();
+  EXPECT_EQ(seen, 65535u);
+}
+
+TEST(task, closures_may_be_move_only) {
+  runtime rt({.workers = 2});
+  int seen = 0;
+  auto p = std::make_unique<int>(5);
+  rt.spawn([q = std::move(p), &seen] { seen = *q; });
+  rt.wait();
+  EXPECT_EQ(seen, 5);
+}
+
+TEST(task, closures_may_be_large) {
+  runtime rt({.workers = 2});
+  std::atomic<int> sum{0};
+  const auto spawn_sized = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {
+    std::array<char, Bytes> load;
+    load.fill(1);
+    rt.spawn([load, &sum] {
+      int n = 0;
+      for (char c : load) n += c;
+      sum += n;
+    });
+  };
+  spawn_sized(std::integral_constant<std::size_t, 1>());
+  spawn_sized(std::integral_constant<std::size_t, 1000>());
+  spawn_sized(std::integral_constant<std::size_t, 70'000>());
+  spawn_sized(std::integral_constant<std::size_t, 1'000'000>());
+  rt.wait();
+  EXPECT_EQ(sum, 1'071'001);
+}
+
+struct alignas(64) aligned_body {
+  std::uintptr_t* address;
+  char load[64];
+  void operator()(std::span<const int>, std::span<int>) const { *address = reinterpret_cast<std::uintptr_t>(this); }
+};
+
+TEST(task, closures_may_be_aligned_to_a_cache_line) {
+  runtime rt({.workers = 2});
+  const auto d = rt.make_data(std::vector<int>{1}), e = rt.make_data<int>(1);
+  for (int i = 0; i < 20; i++) {
+    std::uintptr_t address = 1;
+    rt.spawn(in(d), out(e), aligned_body{&address, {}});
+    rt.wait();
+    EXPECT_EQ(address % 64, 0u);
+  }
+}
+
+TEST(task, closures_are_destroyed_once) {
+  const auto token = std::make_shared<int>(0);
+  runtime rt({.workers = 2});
+  for (int i = 0; i < 200; i++) rt.spawn([token] {});
+  rt.wait();
+  EXPECT_EQ(token.use_count(), 1);
+}
+
+TEST(task, callables_may_be_named_and_keep_their_state) {
+  runtime rt({.workers = 1});
+  int calls = 0;
+  const auto body = [&calls, n = 0]() mutable { calls += ++n; };
+  for (int i = 0; i < 3; i++) rt.spawn(body);  // each task has a copy
+  void (*function)(std::span<int>) = [](std::span<int> s) { s[0] = 8; };
+  const auto d = rt.make_data<int>(1);
+  rt.spawn(out(d), function);
+  rt.wait();
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(d.read()[0], 8);
+}
+
+TEST(task, knows_where_it_runs) {
+  runtime rt({.workers = 4, .machine = "nodes:2 cpus:2"});
+  EXPECT_EQ(rt.workers(), 4);
+  EXPECT_EQ(rt.nodes(), 2);
+  EXPECT_EQ(this_task::worker(), -1);
+  EXPECT_EQ(this_task::node(), -1);
+  EXPECT_FALSE(this_task::cancelled());
+  std::atomic<int> wrong{0};
+  for (int i = 0; i < 200; i++)
+    rt.spawn([&] {
+      const int worker = this_task::worker();
+      wrong += worker < 0 || worker >= 4 || this_task::node() != worker / 2;
+    });
+  rt.wait();
+  EXPECT_EQ(wrong, 0);
+}
+
+// The order of tasks on one worker, all ready before the first of them runs.
+std::vector<int> order_of(const std::string& policy, bool spawned_in_a_task, const std::vector<priority>& priorities) {
+  runtime rt({.workers = 1, .policy = policy});
+  gate g;
+  std::vector<int> order;
+  const auto spawn_all = [&] {
+    for (std::size_t i = 0; i < priorities.size(); i++) rt.spawn({.priority = priorities[i]}, [&order, i] { order.push_back(static_cast<int>(i)); });
+  };
+  rt.spawn([&] {
+    if (spawned_in_a_task) spawn_all();
+    g.pass();
+  });
+  g.await_arrivals(1);
+  if (!spawned_in_a_task) spawn_all();
+  g.open();
+  rt.wait();
+  return order;
+}
+
+TEST(task, of_high_priority_runs_before_normal_ones) {
+  const std::vector<priority> priorities{priority::normal, priority::normal, priority::high, priority::normal, priority::high, priority::normal};
+  for (const std::string& policy : policies())
+    for (bool spawned_in_a_task : {true, false}) {
+      const std::vector<int> order = order_of(policy, spawned_in_a_task, priorities);
+      ASSERT_EQ(order.size(), 6u);
+      EXPECT_TRUE((order[0] == 2 && order[1] == 4) || (order[0] == 4 && order[1] == 2)) << policy << (spawned_in_a_task ? ", spawned in a task" : ", spawned outside");
+    }
+}
+
+TEST(task, of_high_priority_overtakes_when_it_becomes_ready) {
+  for (const std::string& policy : policies()) {
+    runtime rt({.workers = 1, .policy = policy});
+    gate g;
+    const auto d = rt.make_data<int>(1);
+    std::vector<char> order;
+    rt.spawn(out(d), [&](auto) { g.pass(); });
+    g.await_arrivals(1);
+    rt.spawn([&] { order.push_back('n'); });
+    rt.spawn(in(d), [&](auto) { order.push_back('n'); });
+    rt.spawn({.priority = priority::high}, in(d), [&](auto) { order.push_back('h'); });
+    rt.spawn(in(d), [&](auto) { order.push_back('n'); });
+    g.open();
+    rt.wait();
+    EXPECT_EQ(order.front(), 'h') << policy;
+  }
+}
+
+}  // namespace
+}  // namespace weir::test
