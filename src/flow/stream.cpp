@@ -30,6 +30,14 @@ void attach(context& c, stream_window& w, const stream_state::segment& s) {
   if (!subscribe(*s.source, piece.wait)) satisfy(c, piece.wait, s.source->failed ? failure_of(s.source->producer()) : nullptr);
 }
 
+// False if its last handle is just going away; it has no windows then.
+bool retain_if_alive(stream_state& s) {
+  std::uint32_t handles = s.handles.load(std::memory_order_relaxed);
+  while (handles != 0)
+    if (s.handles.compare_exchange_weak(handles, handles + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+  return false;
+}
+
 // Segments that every later window starts behind.
 void drop_passed(context& c, stream_state& s) {
   while (!s.segments.empty() && s.segments.front().start + s.segments.front().bytes <= s.read) {
@@ -96,10 +104,8 @@ int abandon_windows(context& c, const char* cause) {
   std::vector<stream_state*> streams;
   {
     std::lock_guard guard(c.common.streams->lock);
-    for (stream_state* s : c.common.streams->all) {
-      retain(*s);
-      streams.push_back(s);
-    }
+    for (stream_state* s : c.common.streams->all)
+      if (retain_if_alive(*s)) streams.push_back(s);
   }
   int abandoned = 0;
   for (stream_state* s : streams) {

@@ -33,18 +33,23 @@ cache::~cache() {
 
 block cache::allocate_elsewhere(std::size_t bytes, int pool) {
   const int p = pools_.pool_of(pool);
-  if (counted_) count(p, static_cast<std::int64_t>(bytes));
-  if (bytes > largest_block_bytes) return {pools_.allocate_large(p, bytes), pool, pool};
-  const int c = class_of(bytes);
-  stock& s = stocks_of(p)[static_cast<std::size_t>(c)];
-  if (free_block* b = s.head; b != nullptr) {
-    s.head = b->next;
-    s.count--;
-    return {b, pool == place_unknown ? b->place : pool, pool};
+  block result;
+  if (bytes > largest_block_bytes) {
+    result = {pools_.allocate_large(p, bytes), pool, pool};
+  } else {
+    const int c = class_of(bytes);
+    stock& s = stocks_of(p)[static_cast<std::size_t>(c)];
+    if (free_block* b = s.head; b != nullptr) {
+      s.head = b->next;
+      s.count--;
+      result = {b, b->place, pool};
+    } else {
+      result = refill(p, c, s);
+      result.pool = pool;
+    }
+    if (pool != place_unknown) result.place = pool;
   }
-  block result = refill(p, c, s);
-  result.pool = pool;
-  if (pool != place_unknown) result.place = pool;
+  if (counted_) count(p, static_cast<std::int64_t>(bytes));  // last: what was refused does not count
   return result;
 }
 

@@ -74,10 +74,14 @@ void throw_slice_error(const datum* d, std::size_t offset, std::size_t count) {
                     std::to_string(d->bytes / d->element_bytes));
 }
 
+void throw_window_error(const frame* f, const stream_state* s, std::size_t count) {
+  throw usage_error(std::string("task ") + f->display_name() + ": a window of " + std::to_string(count) + " elements of " + std::to_string(s->element_bytes) + " bytes on stream " +
+                    (s->name ? s->name : "(unnamed)") + " is more than can be addressed");
+}
+
 datum* create_datum(runtime_state& rt, std::size_t elements, std::size_t element_bytes, const char* name) {
   rt.engine.throw_if_forked();
-  // 48 bits of bytes: more than any machine's address space.
-  if (elements > (std::size_t{1} << 47) / element_bytes)
+  if (elements > most_bytes / element_bytes)
     throw usage_error(std::string("datum ") + (name ? name : "(unnamed)") + ": " + std::to_string(elements) + " elements of " + std::to_string(element_bytes) + " bytes are more than can be addressed");
   engine::slot& s = rt.engine.current();
   auto* d = new (s.flow.frames.allocate(sizeof(datum), s.flow.node).data) datum;
@@ -100,8 +104,7 @@ void fill_datum(datum* d, const void* values) {
   try {
     flow::allocate_buffer(c, v);
   } catch (...) {
-    flow::free_frame(c, f);
-    release_datum(d);
+    flow::free_frame(c, f);  // the datum goes with its handle
     throw;
   }
   if (d->bytes != 0) std::memcpy(v.buffer, values, d->bytes);
@@ -132,6 +135,7 @@ void release_datum(datum* d) noexcept {
 
 version* acquire_view(datum* d) {
   engine::engine& e = d->runtime->engine;
+  e.throw_if_unable_to_wait();
   flow::context& c = e.current().flow;
   flow::lock_resource(c, *d);
   version* v = d->current;
@@ -157,6 +161,7 @@ version* acquire_view(datum* d) {
 }
 
 void release_view(runtime_state& rt, version* v) noexcept {
+  if (rt.engine.forked()) return;
   engine::slot& s = rt.engine.current();
   flow::drop_view(s.flow, *v);
 }
@@ -215,14 +220,22 @@ runtime::open_end::~open_end() {
 scope::scope(runtime& rt) : runtime_(rt.state_.get()), state_(std::make_shared<detail::scope_state>()) {}
 
 scope::~scope() {
+  detail::scope_state& s = *state_;
+  if (runtime_->engine.forked()) return;
   try {
-    wait();
+    runtime_->engine.wait_on_any_stack([&s] { return s.outstanding.load(std::memory_order_acquire) == 0; });
   } catch (...) {  // the destructor's promise; wait() is there for who wants to know
   }
 }
 
 void scope::wait() {
   detail::scope_state& s = *state_;
+  try {
+    runtime_->engine.throw_if_unable_to_wait();
+  } catch (...) {
+    cancel();  // who cannot be waited for shall not start, or endless recursion would go on without its parents
+    throw;
+  }
   detail::wait_for_scope(runtime_->engine, s, [&s] { return s.outstanding.load(std::memory_order_acquire) == 0; });
 }
 

@@ -9,18 +9,20 @@ namespace weir::sched {
 void locked_queue::push(frame* f) {
   f->next = nullptr;
   std::lock_guard guard(lock_);
-  (tail_ != nullptr ? tail_->next : head_) = f;
-  tail_ = f;
+  list& l = f->priority > 0 ? urgent_ : normal_;
+  (l.tail != nullptr ? l.tail->next : l.head) = f;
+  l.tail = f;
   size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 frame* locked_queue::pop() {
   if (empty()) return nullptr;
   std::lock_guard guard(lock_);
-  frame* f = head_;
+  list& l = urgent_.head != nullptr ? urgent_ : normal_;
+  frame* f = l.head;
   if (f == nullptr) return nullptr;
-  head_ = f->next;
-  if (head_ == nullptr) tail_ = nullptr;
+  l.head = f->next;
+  if (l.head == nullptr) l.tail = nullptr;
   size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   return f;
 }
@@ -74,7 +76,9 @@ void scheduler::order_victims() {
 
 void scheduler::make_worker_slot(int worker) {
   const auto w = static_cast<std::size_t>(worker);
-  slots_[w].store(new slot_queues(worker, worker_nodes_[w]), std::memory_order_release);
+  auto* queues = new slot_queues(worker, worker_nodes_[w]);
+  queues->finished_before.resize(worker_nodes_.size());
+  slots_[w].store(queues, std::memory_order_release);
 }
 
 int scheduler::add_guest(int node) {
@@ -138,36 +142,41 @@ frame* scheduler::take_own(slot_queues& self) {
   return self.pushed.try_pop();
 }
 
-frame* scheduler::steal_from(slot_queues& self, slot_queues& victim, bool inbox_too) {
+frame* scheduler::steal_from(slot_queues& self, slot_queues& victim) {
   if (&victim == &self) return nullptr;
   for (deque<frame*>* q : {&victim.urgent, &victim.normal}) {
     if (q->empty()) continue;
     if (auto stolen = q->steal()) return stolen.item;
   }
-  return inbox_too && !victim.pushed.empty() ? victim.pushed.try_pop() : nullptr;
+  return victim.pushed.empty() ? nullptr : victim.pushed.try_pop();
 }
 
-frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, bool inbox_too) {
+frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners how) {
   const std::size_t n = level.size();
   if (n == 0) return nullptr;
   std::size_t i = n == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(n));
-  for (std::size_t tried = 0; tried < n; tried++, i = i + 1 == n ? 0 : i + 1)
-    if (frame* f = steal_from(self, slot(level[i]), inbox_too)) return f;
+  for (std::size_t tried = 0; tried < n; tried++, i = i + 1 == n ? 0 : i + 1) {
+    slot_queues& victim = slot(level[i]);
+    if (far && !leaves_something(victim)) {
+      const bool stuck = how == manners::greedy && victim.finished.read() == self.finished_before[static_cast<std::size_t>(victim.index)];
+      if (!stuck) continue;
+    }
+    if (frame* f = steal_from(self, victim)) return f;
+  }
   return nullptr;
 }
 
 frame* scheduler::steal_from_guests(slot_queues& self) {
   const int end = slot_count();
   for (int i = worker_count(); i < end; i++)
-    if (frame* f = steal_from(self, slot(i), true)) return f;
+    if (frame* f = steal_from(self, slot(i))) return f;
   return nullptr;
 }
 
-frame* scheduler::steal_round(slot_queues& self, int round) {
+frame* scheduler::steal_round(slot_queues& self, manners how) {
   const auto& levels = victims_[static_cast<std::size_t>(self.node)];
   for (std::size_t level = 0; level < levels.size(); level++) {
-    const bool inbox_too = level == 0 || round >= inbox_grace_rounds;
-    if (frame* f = steal_level(self, levels[level], inbox_too)) {
+    if (frame* f = steal_level(self, levels[level], level > 0, how)) {
       self.steals[level].add(1);
       return f;
     }
@@ -178,22 +187,41 @@ frame* scheduler::steal_round(slot_queues& self, int round) {
   return nullptr;
 }
 
-bool scheduler::any_work_for(const slot_queues& self) const {
+bool scheduler::any_work_for(const slot_queues& self, manners how) const {
   if (!central_.empty()) return true;
   if (self.node >= 0 && !required_[static_cast<std::size_t>(self.node)].empty()) return true;
   const int end = slot_count();
   for (int i = 0; i < end; i++) {
     const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
-    if (!q.normal.empty() || !q.urgent.empty() || !q.pushed.empty()) return true;
+    const bool far = i < worker_count() && q.node != self.node;
+    if (far && how == manners::patient ? leaves_something(q) : !q.normal.empty() || !q.urgent.empty() || !q.pushed.empty()) return true;
   }
   return false;
+}
+
+void scheduler::note_progress(slot_queues& self) {
+  for (int w = 0; w < worker_count(); w++) self.finished_before[static_cast<std::size_t>(w)] = slot(w).finished.read();
+}
+
+void scheduler::published(const slot_queues& self) {
+  if (self.index >= worker_count()) {
+    sleep.work_published(0);
+    return;
+  }
+  atomic_fence(std::memory_order_seq_cst);
+  if (nodes_ > 1 && dozing_.load(std::memory_order_relaxed) > 0 && !leaves_something(self)) {
+    const auto& mates = workers_of_node_[static_cast<std::size_t>(self.node)];
+    if (mates.size() > 1) sleep.wake_any_of(mates.front(), mates.back() + 1);
+    return;
+  }
+  sleep.work_published(self.index);
 }
 
 bool scheduler::all_queues_empty() const {
   for (const locked_queue& q : required_)
     if (!q.empty()) return false;
   const slot_queues& any = *slots_[0].load(std::memory_order_acquire);
-  return !any_work_for(any);
+  return !any_work_for(any, manners::greedy);
 }
 
 }  // namespace weir::sched

@@ -13,6 +13,7 @@
 #include "sched/inbox.hpp"
 #include "sched/sleep.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -21,11 +22,11 @@ namespace weir::sched {
 
 using detail::frame;
 
-// Counts only their owner writes and anybody reads.
+// Counts only their owner writes and anybody reads. Whoever reads a count sees what the owner did before it.
 class counter {
  public:
-  void add(std::uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
-  std::uint64_t read() const { return value_.load(std::memory_order_relaxed); }
+  void add(std::uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_release); }
+  std::uint64_t read() const { return value_.load(std::memory_order_acquire); }
 
  private:
   atomic<std::uint64_t> value_{0};
@@ -45,15 +46,18 @@ struct alignas(cache_line_bytes) slot_queues {
   deque<frame*> normal;
   deque<frame*> urgent{64};  // priority::high
   inbox<frame*> pushed{inbox_capacity};
-  counter pushes, pushes_refused;
+  counter pushes, pushes_refused, finished;
   std::array<counter, max_distance_classes> steals;
+  std::uint32_t typical_task_us = 500;        // running average of a sample; see doze_microseconds()
+  std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze
 
   // Larger: a burst of pushes to one node fits, but more tasks wait there while others are idle for the grace
   // period. Smaller: tasks stay far from their data.
   static constexpr std::size_t inbox_capacity = 256;
 };
 
-// A first-in-first-out list behind a lock: the central queue of `fifo`, and tasks that require a node.
+// First in, first out, tasks of high priority before the others, behind a lock: the central queue of `fifo`, and tasks
+// that require a node.
 class locked_queue {
  public:
   void push(frame* f);
@@ -61,9 +65,12 @@ class locked_queue {
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
 
  private:
+  struct list {
+    frame* head = nullptr;
+    frame* tail = nullptr;
+  };
   spin_lock lock_;
-  frame* head_ = nullptr;
-  frame* tail_ = nullptr;
+  list urgent_, normal_;
   atomic<std::size_t> size_{0};
 };
 
@@ -93,28 +100,49 @@ class scheduler {
   // sent the task to, nobody else: call published() after a batch.
   bool route(slot_queues& self, frame*);
   void push_own(slot_queues& self, frame* f) { (f->priority > 0 ? self.urgent : self.normal).push(f); }
-  void published(const slot_queues& self) { sleep.work_published(self.index < worker_count() ? self.index : 0); }
+  void published(const slot_queues& self);
 
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
-  // One round of stealing. In the first rounds other nodes' inboxes are left to their owners.
-  frame* steal_round(slot_queues& self, int round);
-  bool any_work_for(const slot_queues& self) const;
+  // One round of stealing. A patient thief takes from workers of other nodes only what is more than far_reserve_tasks;
+  // a greedy one takes anything from those that finished no task while it dozed.
+  enum class manners { patient, greedy };
+  frame* steal_round(slot_queues& self, manners);
+  // Whether such a round could find something.
+  bool any_work_for(const slot_queues& self, manners) const;
   bool all_queues_empty() const;
+
+  // A worker that sees only what a patient thief leaves alone dozes, and then is greedy. While one does, publishers
+  // need not wake others for so little.
+  template <class AnyWorkLeft>
+  void doze(slot_queues& self, AnyWorkLeft&& any_work_left) {
+    note_progress(self);
+    dozing_.fetch_add(1, std::memory_order_relaxed);
+    sleep.doze(self.index, any_work_left, doze_microseconds(self));
+    dozing_.fetch_sub(1, std::memory_order_relaxed);
+    atomic_fence(std::memory_order_seq_cst);  // a publisher that still saw us dozing published before we look again
+  }
 
   sleep_control<> sleep;
 
   static constexpr int max_guests = 1024;
-  // Rounds in which only an inbox's owner and its node mates look into it. Fewer: pushed tasks are stolen back at
-  // once, and locality with them. More: workers idle longer beside a busy inbox.
-  static constexpr int inbox_grace_rounds = 8;
+  // What a worker of another node is left with: it will get to these soon, near their data. Fewer: tasks that were just
+  // placed are stolen back, and locality with them. More: imbalance between nodes lasts longer.
+  static constexpr std::size_t far_reserve_tasks = 3;
 
  private:
+  // Twice what tasks take here: a worker that finishes none in that time is in a long one, and what waits behind it
+  // should be taken. The limits keep a wrong estimate from hurting: not a wake-up every few microseconds, not a task
+  // left lying for a tenth of a second.
+  static std::uint32_t doze_microseconds(const slot_queues& self) { return std::clamp<std::uint32_t>(2 * self.typical_task_us, 50, 100'000); }
+  void note_progress(slot_queues& self);
+
   void order_victims();
   int place(slot_queues& self, frame*);
   bool push_to_node(slot_queues& self, frame*, int node);
-  frame* steal_from(slot_queues& self, slot_queues& victim, bool inbox_too);
-  frame* steal_level(slot_queues& self, const std::vector<int>& level, bool inbox_too);
+  static bool leaves_something(const slot_queues& victim) { return victim.normal.size() + victim.urgent.size() + victim.pushed.size() > far_reserve_tasks; }
+  frame* steal_from(slot_queues& self, slot_queues& victim);
+  frame* steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners);
   frame* steal_from_guests(slot_queues& self);
 
   const machine::description& machine_;
@@ -128,6 +156,7 @@ class scheduler {
   std::vector<std::vector<std::vector<int>>> victims_;  // by node, by distance class: workers
   std::vector<atomic<slot_queues*>> slots_;
   atomic<int> slot_count_{0};
+  atomic<int> dozing_{0};
   locked_queue central_;
   std::vector<locked_queue> required_;  // by node
 };

@@ -95,6 +95,17 @@ class sleep_control {
     if (sleeping_in(before) + 1 >= workers_) everybody_asleep();
     while (mine.load(std::memory_order_acquire) == asleep) Atomics::wait(mine, asleep);
   }
+  // As sleep, but for at most this long: for a worker that leaves work to others and wants to see what became of it.
+  template <class AnyWorkLeft>
+  void doze(int worker, AnyWorkLeft&& any_work_left, std::uint32_t microseconds) {
+    word& mine = words_[worker];
+    mine.store(asleep, std::memory_order_relaxed);
+    state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
+    Atomics::fence(std::memory_order_seq_cst);
+    if (!any_work_left()) Atomics::wait_for(mine, asleep, microseconds);
+    // Woken: the waker has done the accounting. Time is up, or for no reason: as if it had not gone to sleep.
+    cancel(mine);
+  }
   template <class AnyWorkLeft>
   void sleep(int worker, AnyWorkLeft&& any_work_left) {
     sleep(worker, any_work_left, [] {});

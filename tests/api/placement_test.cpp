@@ -90,11 +90,13 @@ TEST(placement, deferred_allocation_makes_every_new_version_local) {
   }
 }
 
-// First touch on pretended nodes: a version is where it was first written, on its writer's node.
+// First touch on pretended nodes: a version is where it was first written, on its writer's node. Blocks that are used
+// again stay where they are, so both data live to the end.
 TEST(placement, first_touch_is_where_the_writer_was) {
   runtime rt({.workers = 2, .policy = "fifo", .machine = "nodes:2 cpus:1"});
+  const auto first = rt.make_data<int>(10'000), second = rt.make_data<int>(10'000);
   for (int node : {0, 1}) {
-    const auto d = rt.make_data<int>(10'000);
+    const auto& d = node == 0 ? first : second;
     rt.spawn({.affinity = require(node)}, out(d), [](auto s) { s[0] = 1; });
     EXPECT_EQ(d.read().node(), node);
     rt.wait();

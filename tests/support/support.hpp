@@ -34,8 +34,19 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-// Repetitions of a random or exhaustive test: sanitizers slow it down by about this factor.
-inline constexpr std::size_t effort(std::size_t n) { return sanitized ? (n + 11) / 12 : n; }
+// WEIR_TEST_SLOWDOWN=N: how many times slower than usual all is, as in an emulated machine. Fewer repetitions then, and
+// more patience.
+inline std::size_t slowdown() {
+  static const char* const text = std::getenv("WEIR_TEST_SLOWDOWN");
+  static const std::size_t factor = text != nullptr ? std::strtoul(text, nullptr, 10) : 1;
+  return factor < 1 ? 1 : factor;
+}
+
+// Repetitions of a random or exhaustive test: sanitizers slow it down by about 12.
+inline std::size_t effort(std::size_t n) {
+  const std::size_t factor = slowdown() * (sanitized ? 12 : 1);
+  return (n + factor - 1) / factor;
+}
 
 // WEIR_TEST_SEED, or a new one. Printed, so that a failure can be repeated.
 inline std::uint64_t new_seed() {
@@ -62,7 +73,7 @@ std::size_t between(Random& random, std::size_t low, std::size_t high) {
 class watchdog {
  public:
   explicit watchdog(int seconds, const char* what = "a test")
-      : thread_([this, what, limit = std::chrono::seconds(sanitized ? 6 * seconds : seconds)] {
+      : thread_([this, what, limit = std::chrono::seconds(seconds) * slowdown() * (sanitized ? 6 : 1)] {
           std::unique_lock lock(mutex_);
           if (end_.wait_for(lock, limit, [this] { return over_; })) return;
           std::fprintf(stderr, "watchdog: %s does not end\n", what);

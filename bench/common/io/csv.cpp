@@ -1,3 +1,4 @@
+// Reading points and writing labels.
 #include <bench/common/io/csv.hpp>
 
 #include <bench/common/io/file.hpp>

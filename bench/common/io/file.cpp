@@ -1,3 +1,4 @@
+// Reading files whole, replacing files whole.
 #include <bench/common/io/file.hpp>
 
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// PNG, CSV and replaced files: what is right comes through, what is wrong is one sentence, damage never does harm.
 #include <bench/common/io/csv.hpp>
 #include <bench/common/io/file.hpp>
 #include <bench/common/io/png.hpp>

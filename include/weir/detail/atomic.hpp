@@ -117,6 +117,8 @@ struct real_atomics {
   // Blocks while `word` holds `expected`: the comparison and going to sleep are one step towards wake_one and
   // wake_all. May return without reason, so callers loop. No time limit. One system call (about 1 us, plus the switch).
   static void wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept;
+  // As wait, for at most this long.
+  static void wait_for(const atomic<std::uint32_t>& word, std::uint32_t expected, std::uint32_t microseconds) noexcept;
   // Wakes one waiter, or all, of `word`, if there are any. One system call.
   static void wake_one(const atomic<std::uint32_t>& word) noexcept;
   static void wake_all(const atomic<std::uint32_t>& word) noexcept;

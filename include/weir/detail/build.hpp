@@ -31,6 +31,8 @@ frame* create_frame(runtime_state&, scope_state*, const task_ops*, const task_op
 void discard_frame(runtime_state&, frame*) noexcept;  // the closure could not be built
 void submit_frame(runtime_state&, frame*);            // matches the accesses; the frame belongs to the runtime now
 [[noreturn]] void throw_null_access(const char* what);
+[[noreturn]] void throw_window_error(const frame*, const stream_state*, std::size_t count);
+inline constexpr std::size_t most_bytes = std::size_t{1} << 47;  // of a datum or window: more than any machine's address space
 void* window_data(access&) noexcept;
 
 // Where building or reading a frame has got to.
@@ -74,6 +76,7 @@ void put_datum(cursor& c, const slice<T>& part, access_mode mode) {
 template <class T>
 void put_stream(cursor& c, stream_state* s, std::size_t count, stream_mode mode) {
   if (s == nullptr) throw_null_access("a weir::stream handle");
+  if (count > most_bytes / sizeof(T)) throw_window_error(c.task, s, count);
   auto* r = reinterpret_cast<resource*>(s);
   if (mode == stream_mode::push) {
     put_version(c, version_kind::push, r, count * sizeof(T));

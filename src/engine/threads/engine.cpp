@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include <pthread.h>
+
 namespace weir::engine {
 namespace {
 
@@ -41,9 +43,13 @@ namespace {
 struct thread_binding {
   std::uint64_t engine_id = 0;
   slot* current = nullptr;
-  bool worker = false;
 };
-thread_local thread_binding binding;
+thread_local thread_binding binding;    // in the engine used last
+thread_local thread_binding as_worker;  // in the engine whose worker the thread is: it may use others meanwhile
+
+// A forked child looks again and then finds out that the workers stayed in the parent.
+[[maybe_unused]] const int forget_binding = pthread_atfork(nullptr, nullptr, [] { binding = as_worker = {}; });
+
 thread_local thread_exit leaving;
 
 std::vector<int> nodes_of(const machine::description& m, const std::vector<int>& cpus) {
@@ -105,14 +111,14 @@ void engine::throw_if_forked() const {
     throw error("this process was forked after its weir::runtime was made, and the workers stayed in the parent; make a new runtime in the child, or call exec");
 }
 
-slot* engine::this_worker() { return binding.worker ? binding.current : nullptr; }
+slot* engine::this_worker() { return as_worker.current; }
 
 slot& engine::current() {
   if (binding.engine_id == id_) [[likely]] return *binding.current;
   return guest_slot();
 }
 
-bool engine::in_task() const { return binding.engine_id == id_ && binding.current->depth > 0; }
+bool engine::in_task() const { return as_worker.engine_id == id_ && as_worker.current->depth > 0; }
 
 int engine::node_of_calling_cpu() const {
   const int cpu = os::current_cpu();
@@ -128,9 +134,13 @@ void engine::refresh_node(slot& s) {
 // A slot nobody uses any more serves the next thread; what is left in its queues stays there to be stolen.
 slot& engine::guest_slot() {
   throw_if_forked();
+  if (as_worker.engine_id == id_) {
+    binding = as_worker;
+    return *binding.current;
+  }
   for (const auto& g : leaving.guests)
     if (g.engine_id == id_) {
-      binding = {id_, slot_at(g.index), false};
+      binding = {id_, slot_at(g.index)};
       return *binding.current;
     }
   std::lock_guard guard(guests_mutex_);
@@ -148,8 +158,13 @@ slot& engine::guest_slot() {
   found->taken.store(1, std::memory_order_relaxed);
   refresh_node(*found);
   leaving.guests.push_back({id_, found->index()});
-  binding = {id_, found, false};
+  binding = {id_, found};
   return *found;
+}
+
+void engine::become_worker(slot& s) {
+  s.stack_low = os::this_thread_stack().low;
+  binding = as_worker = {id_, &s};
 }
 
 void engine::worker_main(int worker, int cpu) {
@@ -158,16 +173,14 @@ void engine::worker_main(int worker, int cpu) {
   // Made here so that it lies on the worker's own node.
   scheduler_.make_worker_slot(worker);
   auto* mine = new slot(shared_, scheduler_.slot(worker), root_);
-  const os::stack_bounds stack = os::this_thread_stack();
-  mine->stack_low = stack.low;
+  become_worker(*mine);
   slots_[static_cast<std::size_t>(worker)].store(mine, std::memory_order_release);
-  binding = {id_, mine, true};
   workers_ready_.fetch_add(1, std::memory_order_release);
   notify_waiters();
   // Nobody may look into a slot that is not there yet.
   while (workers_ready_.load(std::memory_order_acquire) < scheduler_.worker_count()) sched_yield();
   while (frame* f = next_task(*mine)) execute(*mine, f);
-  binding = {};
+  binding = as_worker = {};
 }
 
 }  // namespace weir::engine

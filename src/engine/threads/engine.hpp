@@ -50,7 +50,7 @@ struct alignas(cache_line_bytes) slot {
   atomic<std::uint32_t> nested_waits{0};
   atomic<std::uint32_t> taken{0};       // guests: in use by a thread
   const char* stack_low = nullptr;      // workers: where helping must stop
-  counter spawned, finished;            // tasks
+  counter spawned, refused;             // tasks; finished ones are in queues, and refused ones in both
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
 
   int index() const { return queues.index; }
@@ -84,6 +84,11 @@ class engine {
   // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like.
   // A worker executes other tasks meanwhile, a guest sleeps. Throws deadlock_error if that can no longer happen.
   void wait_until(const std::function<bool()>& done);
+  // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
+  // the worker's stack has no room for executing another one.
+  void throw_if_unable_to_wait();
+  // As wait_until, for who must wait all the same: on a second stack if this one is used up.
+  void wait_on_any_stack(const std::function<bool()>& done);
   // Tells threads that sleep in wait_until to look again.
   void notify_waiters();
   // As notify_waiters, and workers that wait inside a task look again, too.
@@ -113,6 +118,7 @@ class engine {
  private:
   friend struct thread_exit;
   void worker_main(int worker, int cpu);
+  void become_worker(slot&);
   frame* next_task(slot&);
   frame* search(slot&);
   frame* idle(slot&, const std::function<bool()>* nested_condition);
@@ -123,6 +129,7 @@ class engine {
   void finished_one(slot&, scope_state*);
   frame* route_ready(slot&, bool keep_one);
   void help_until(slot&, const std::function<bool()>& done);
+  static bool stack_is_low(const slot&);
   void sleep_until(const std::function<bool()>& done);
   void throttle(slot&);
   std::int64_t backlog_now() const;

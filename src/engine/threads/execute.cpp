@@ -3,19 +3,21 @@
 
 #include <string>
 
-#include <sched.h>
 
 namespace weir::engine {
 namespace {
 
-// Rounds of looking everywhere before a worker goes to sleep, some 10-20 us. Fewer: short dips in parallelism cost a
-// wake-up each. More: an idle runtime burns CPU, and takes it from the program's own threads.
-constexpr int rounds_before_sleep = 48;
-constexpr int rounds_between_yields = 8;
+// Rounds of looking everywhere before a worker goes to sleep, with pauses that double: 8 to 1024 times some 40 ns, 80 us
+// in all. Fewer: short dips in parallelism cost a wake-up each. More: an idle runtime burns CPU, and takes it from the
+// program's own threads. Equal pauses: thieves keep reading lines that busy workers write.
+constexpr int rounds_before_sleep = 8;
+constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
+
+// How often a task's time is taken: two looks at the clock, some 50 ns together.
+constexpr std::uint64_t tasks_per_sample = 8;
 
 void pause_between_rounds(int round) {
-  for (int i = 0; i < 16; i++) cpu_pause();
-  if (round % rounds_between_yields == rounds_between_yields - 1) sched_yield();
+  for (int i = 0; i < (8 << round); i++) cpu_pause();
 }
 
 }  // namespace
@@ -40,8 +42,10 @@ void engine::submit(frame* f) {
   try {
     flow::submit(s.flow, f);
   } catch (...) {
-    s.finished.add(1);
+    s.refused.add(1);
+    s.queues.finished.add(1);
     if (scope != nullptr) scope->outstanding.fetch_sub(1, std::memory_order_relaxed);
+    notify_all();  // who has seen the task counted waits for it
     throw;
   }
   if (!s.flow.ready.empty()) route_ready(s, false);
@@ -54,7 +58,7 @@ frame* engine::route_ready(slot& s, bool keep_one) {
   while (frame* f = s.flow.ready.pop()) {
     if (scheduler_.route(s.queues, f)) {
       queued = true;
-    } else if (keep_one && (kept == nullptr || f->priority > kept->priority)) {
+    } else if (keep_one && (kept == nullptr || f->priority >= kept->priority)) {
       if (kept != nullptr) {
         scheduler_.push_own(s.queues, kept);
         queued = true;
@@ -82,20 +86,28 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     if (sleep.stop_searching()) sleep.wake_any();
     return f;
   };
+  auto manners = sched::scheduler::manners::patient;
   for (int round = 0;; round++) {
     if (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0) return found(nullptr);
     if (frame* f = scheduler_.take_own(s.queues)) return found(f);
-    if (frame* f = scheduler_.steal_round(s.queues, round)) return found(f);
+    if (frame* f = scheduler_.steal_round(s.queues, manners)) return found(f);
+    manners = sched::scheduler::manners::patient;
     if (round == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && quiescent()) notify_waiters();
     if (round < rounds_before_sleep) {
       pause_between_rounds(round);
       continue;
     }
     s.flow.buffers.flush_counts();
-    sleep.sleep(
-        s.index(),
-        [&] { return scheduler_.any_work_for(s.queues) || (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_relaxed) != 0); },
-        [&] { notify_waiters(); });
+    const auto anything_for = [&](sched::scheduler::manners how) {
+      return scheduler_.any_work_for(s.queues, how) || (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_relaxed) != 0);
+    };
+    if (scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy)) {
+      scheduler_.doze(s.queues, [&] { return anything_for(sched::scheduler::manners::patient); });
+      manners = sched::scheduler::manners::greedy;
+    } else {
+      sleep.sleep(s.index(), [&] { return anything_for(sched::scheduler::manners::greedy); }, [&] { notify_waiters(); });
+    }
+    round = rounds_before_sleep - rounds_after_waking;
   }
 }
 
@@ -134,7 +146,10 @@ const char* engine::run_body(slot& s, frame* f) {
   if (!bound_) refresh_node(s);
   try {
     const flow::traffic bytes = flow::prepare(s.flow, f);
+    const bool timed = shared_.several_nodes && s.queues.finished.read() % tasks_per_sample == 0;
+    const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
+    if (timed) s.queues.typical_task_us = static_cast<std::uint32_t>(std::min<std::uint64_t>((3ull * s.queues.typical_task_us + (os::now_ns() - begin) / 1000) / 4, 1'000'000));
     if (!shared_.several_nodes) {
       s.read_bytes[0].add(bytes.read);
       s.written_bytes[0].add(bytes.written);
@@ -157,9 +172,10 @@ void engine::count_bytes(slot& s, frame* f) {
     if (node >= 0) {
       by_class[static_cast<std::size_t>(scheduler_.distance_class(here, node))].add(bytes);
     } else if (node == memory::place_interleaved) {
-      // Page by page over all nodes: an equal share on each.
+      // Page by page over all nodes: an equal share on each, and what is left over on the first ones.
       const auto nodes = static_cast<std::uint64_t>(machine_.node_count());
-      for (int n = 0; n < machine_.node_count(); n++) by_class[static_cast<std::size_t>(scheduler_.distance_class(here, n))].add(bytes / nodes);
+      for (std::uint64_t n = 0; n < nodes; n++)
+        by_class[static_cast<std::size_t>(scheduler_.distance_class(here, static_cast<int>(n)))].add(bytes / nodes + (n < bytes % nodes ? 1 : 0));
     } else {
       by_class[0].add(bytes);  // the system does not tell: first touch by this very task, as far as anybody knows
     }
@@ -190,12 +206,12 @@ void engine::record_failure(frame* f, const char* name, std::exception_ptr cause
 
 // The last thing about a task. Its scope may be gone as soon as the count says so.
 void engine::finished_one(slot& s, scope_state* scope) {
-  s.finished.add(1);
+  s.queues.finished.add(1);
   if (scope != nullptr && scope->outstanding.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     notify_all();
   }
   // Creators that sleep because they were too far ahead: looked at now and then, as often as they look themselves.
-  if ((s.finished.read() & 255) == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
+  if ((s.queues.finished.read() & 255) == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
 }
 
 }  // namespace weir::engine

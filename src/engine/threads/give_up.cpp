@@ -28,6 +28,7 @@ constexpr int most_listed = 10;
 // thread of the program brings something (open_end says that one will).
 bool engine::stuck() {
   if (open_ends.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed) != 0) return false;
+  atomic_fence(std::memory_order_seq_cst);
   const std::uint32_t epoch = scheduler_.sleep.wake_epoch();
   if (scheduler_.sleep.sleeping() < scheduler_.worker_count() || quiescent() || !scheduler_.all_queues_empty()) return false;
   bool waiting = false, on_its_way = false;

@@ -20,7 +20,7 @@ bool engine::quiescent() const {
   // order mean that at the moment between them nothing was outstanding.
   std::uint64_t finished = 0, spawned = 0;
   atomic_fence(std::memory_order_seq_cst);
-  for_each_slot([&](const slot& s) { finished += s.finished.read(); });
+  for_each_slot([&](const slot& s) { finished += s.queues.finished.read(); });
   atomic_fence(std::memory_order_seq_cst);
   for_each_slot([&](const slot& s) { spawned += s.spawned.read(); });
   return finished == spawned;
@@ -29,7 +29,7 @@ bool engine::quiescent() const {
 std::int64_t engine::backlog_now() const {
   std::uint64_t finished = 0, spawned = 0;
   for_each_slot([&](const slot& s) {
-    finished += s.finished.read();
+    finished += s.queues.finished.read();
     spawned += s.spawned.read();
   });
   return static_cast<std::int64_t>(spawned - finished);
@@ -43,13 +43,16 @@ void engine::throttle(slot& s) {
   const auto low_water = static_cast<std::int64_t>(backlog_limit_ / 4 * 3);
   if (s.depth == 0) {
     // When everybody sleeps, what is ready may depend on what is still to be created: go on.
-    sleep_until([&] { return backlog_now() <= low_water || (scheduler_.sleep.sleeping() >= scheduler_.worker_count() && scheduler_.all_queues_empty()); });
+    sleep_until([&] {
+      atomic_fence(std::memory_order_seq_cst);
+      return backlog_now() <= low_water || (scheduler_.sleep.sleeping() >= scheduler_.worker_count() && scheduler_.all_queues_empty());
+    });
     return;
   }
   if (s.depth > max_helping_creators) return;
   while (backlog_now() > low_water) {
     frame* f = scheduler_.take_own(s.queues);
-    if (f == nullptr) f = scheduler_.steal_round(s.queues, 0);
+    if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient);
     if (f == nullptr) return;
     execute(s, f);
   }
@@ -88,10 +91,35 @@ void engine::sleep_until(const std::function<bool()>& done) {
   monitor_waiters_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void engine::help_until(slot& s, const std::function<bool()>& done) {
+bool engine::stack_is_low(const slot& s) {
   char here;
-  if (s.stack_low != nullptr && &here - s.stack_low < stack_reserve_bytes)
+  return s.depth > 0 && s.stack_low != nullptr && &here - s.stack_low < stack_reserve_bytes;
+}
+
+void engine::throw_if_unable_to_wait() {
+  throw_if_forked();
+  const slot& s = current();
+  if (stack_is_low(s))
     throw error(std::string("task ") + (s.queues.running ? s.queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s.depth) + " tasks deep; the worker's stack has no room for another one");
+}
+
+// Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
+// worker is still one thread at a time.
+void engine::wait_on_any_stack(const std::function<bool()>& done) {
+  slot& s = current();
+  if (!stack_is_low(s)) {
+    wait_until(done);
+    return;
+  }
+  const char* const low = s.stack_low;
+  std::thread([&] {
+    become_worker(s);
+    help_until(s, done);
+  }).join();
+  s.stack_low = low;
+}
+
+void engine::help_until(slot& s, const std::function<bool()>& done) {
   s.nested_waits.store(s.nested_waits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   nested_waiters_.fetch_add(1, std::memory_order_seq_cst);
   while (!done()) {
