@@ -41,19 +41,20 @@ class data {
 
  public:
   data() = default;
-  data(const data& other) noexcept : datum_(other.datum_) {
+  data(const data& other) noexcept : datum_(other.datum_), size_(other.size_) {
     if (datum_) datum_->handles.fetch_add(1, std::memory_order_relaxed);
   }
-  data(data&& other) noexcept : datum_(std::exchange(other.datum_, nullptr)) {}
+  data(data&& other) noexcept : datum_(std::exchange(other.datum_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   data& operator=(data other) noexcept {
     std::swap(datum_, other.datum_);
+    std::swap(size_, other.size_);
     return *this;
   }
   ~data() {
     if (datum_) detail::release_datum(datum_);
   }
 
-  std::size_t size() const noexcept { return datum_ ? datum_->bytes / sizeof(T) : 0; }
+  std::size_t size() const noexcept { return size_; }
 
   // Parts, to declare the bytes really read: a halo of one element does not weigh like a block.
   // Throws usage_error if the part leaves the datum. The dependence is on the whole datum all the same.
@@ -77,8 +78,9 @@ class data {
  private:
   friend class runtime;
   template <class U> friend detail::slice<U> whole_of(const data<U>&) noexcept;
-  explicit data(detail::datum* d) : datum_(d) {}
+  explicit data(detail::datum* d) : datum_(d), size_(d->bytes / sizeof(T)) {}
   detail::datum* datum_ = nullptr;
+  std::size_t size_ = 0;  // elements; here because the datum's own line is written by whoever creates tasks
 };
 
 template <class U>

@@ -154,6 +154,22 @@ void match_update(context& c, access& a, frame* f) {
   succeed_current(c, d, *f->version_at(a.version_index), a);
 }
 
+// Placement then need not look at every input's version, each of which is a cache line of another task's.
+void find_main_input(frame* f) {
+  std::uint64_t all = 0, most = 0;
+  unsigned main = 0;
+  for (unsigned i = 0; i < f->accesses; i++) {
+    const access& a = *f->access_at(i);
+    if (a.kind() > waiter_kind::window) continue;
+    all += a.bytes;
+    if (a.bytes > most) {
+      most = a.bytes;
+      main = i;
+    }
+  }
+  if (2 * most > all && f->access_at(main)->kind() != waiter_kind::window) f->main_input = static_cast<std::uint16_t>(main);
+}
+
 std::uint32_t match_accesses(context& c, frame* f, std::uint32_t& updates) {
   std::uint32_t satisfied = 0;
   for (unsigned i = 0; i < f->accesses; i++) {
@@ -199,6 +215,7 @@ void submit(context& c, frame* f) {
     const resource_set held(c, f);
     validate(f, held);
     if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
+    if (c.common.several_nodes) find_main_input(f);
     std::uint32_t updates = 0;
     satisfied = match_accesses(c, f, updates);
     announce_versions(c, f, updates);

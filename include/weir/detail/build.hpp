@@ -70,7 +70,7 @@ void put_datum(cursor& c, const slice<T>& part, access_mode mode) {
     a.bytes = part.count * sizeof(T);
     a.version_index = c.version;
   }
-  if (mode != access_mode::in) put_version(c, mode == access_mode::out ? version_kind::replace : version_kind::update, part.datum, part.datum->bytes);
+  if (mode != access_mode::in) put_version(c, mode == access_mode::out ? version_kind::replace : version_kind::update, part.datum, mode == access_mode::out ? part.count * sizeof(T) : part.datum->bytes);
 }
 
 template <class T>
@@ -254,6 +254,12 @@ void spawn_tuple(runtime_state& rt, scope_state* scope, const task_options& opti
     throw;
   }
 }
+
+// So that options passed as a temporary or a variable are never taken for an access.
+template <class... Args>
+inline constexpr bool starts_with_options = false;
+template <class First, class... Rest>
+inline constexpr bool starts_with_options<First, Rest...> = std::is_same_v<std::remove_cvref_t<First>, task_options>;
 
 template <class... Args>
 void spawn(runtime_state& rt, scope_state* scope, const task_options& options, Args&&... args) {

@@ -118,9 +118,12 @@ struct task_ops {
 enum class frame_state : std::uint8_t { free = 0, creating, waiting, ready, running, done };
 
 struct alignas(64) frame {
+  static constexpr std::uint16_t no_main_input = 0xffff;
+
   const task_ops* ops = nullptr;
   atomic<std::uint32_t> pending{0};  // inputs not yet there, plus one while being created
-  atomic<std::uint32_t> live{0};     // versions alive, plus one until the task is done
+  atomic<std::uint16_t> live{0};          // versions alive, where there are several
+  std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read, if there is one
   scope_state* scope = nullptr;           // null: the runtime itself
   frame* next = nullptr;                  // in whatever list holds it
   const char* name = nullptr;

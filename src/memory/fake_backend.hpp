@@ -1,0 +1,76 @@
+// A memory backend for tests: it counts, it can refuse placement, and it can run out.
+#pragma once
+
+#include "os/os.hpp"
+
+#include <atomic>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace weir::memory {
+
+class fake_backend : public os::memory_backend {
+ public:
+  bool refuse_binding = false, refuse_interleaving = false;
+  std::size_t bytes_left = std::numeric_limits<std::size_t>::max() / 2;
+  std::map<const void*, int> node_of_page;  // what node_of answers
+
+  void* map(std::size_t bytes, std::size_t alignment) override {
+    std::lock_guard guard(mutex_);
+    if (bytes > bytes_left) return nullptr;
+    void* p = os::pretended_memory().map(bytes, alignment);
+    if (p == nullptr) return nullptr;
+    bytes_left -= bytes;
+    mapped_[p] = bytes;
+    total_maps_++;
+    return p;
+  }
+  void unmap(void* p, std::size_t bytes) override {
+    std::lock_guard guard(mutex_);
+    const auto it = mapped_.find(p);
+    const std::size_t page = os::page_bytes();
+    if (it == mapped_.end() || (bytes + page - 1) / page * page != it->second) {
+      wrong_unmaps_++;
+      return;
+    }
+    bytes_left += it->second;
+    mapped_.erase(it);
+    os::pretended_memory().unmap(p, bytes);
+  }
+  bool prefer_node(void* p, std::size_t, int os_node) override {
+    std::lock_guard guard(mutex_);
+    preferred_.emplace_back(p, os_node);
+    return !refuse_binding;
+  }
+  bool interleave(void*, std::size_t, std::span<const int> os_nodes) override {
+    std::lock_guard guard(mutex_);
+    interleaved_.emplace_back(os_nodes.begin(), os_nodes.end());
+    return !refuse_interleaving;
+  }
+  int node_of(const void* p) override {
+    std::lock_guard guard(mutex_);
+    const auto it = node_of_page.find(p);
+    return it == node_of_page.end() ? -1 : it->second;
+  }
+
+  std::size_t mapped() const {
+    std::lock_guard guard(mutex_);
+    return mapped_.size();
+  }
+  std::size_t total_maps() const { return total_maps_; }
+  int wrong_unmaps() const { return wrong_unmaps_; }
+  const std::vector<std::pair<void*, int>>& preferred() const { return preferred_; }
+  const std::vector<std::vector<int>>& interleaved() const { return interleaved_; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<void*, std::size_t> mapped_;
+  std::vector<std::pair<void*, int>> preferred_;
+  std::vector<std::vector<int>> interleaved_;
+  std::size_t total_maps_ = 0;
+  int wrong_unmaps_ = 0;
+};
+
+}  // namespace weir::memory

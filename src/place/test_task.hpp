@@ -1,0 +1,106 @@
+// A task made by hand, for placement rules to look at: inputs and outputs of given sizes on given nodes.
+#pragma once
+
+#include "place/place.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace weir::place {
+
+struct part {
+  std::uint64_t bytes;
+  int node;  // detail::node_unknown, detail::node_interleaved, or a node's index
+};
+
+class test_task {
+ public:
+  test_task(const std::vector<part>& inputs, const std::vector<part>& outputs) : sources_(inputs.size()) {
+    const std::size_t bytes = detail::align_up(detail::closure_offset(static_cast<unsigned>(outputs.size()), static_cast<unsigned>(inputs.size()), 64), 64);
+    frame_ = new (std::aligned_alloc(64, bytes)) flow::frame();
+    frame_->versions = static_cast<std::uint16_t>(outputs.size());
+    frame_->accesses = static_cast<std::uint16_t>(inputs.size());
+    std::uint64_t all = 0;
+    for (unsigned i = 0; i < inputs.size(); i++) {
+      auto& a = *new (frame_->access_at(i)) flow::access();
+      a.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(flow::waiter_kind::read);
+      a.bytes = inputs[i].bytes;
+      sources_[i].node = static_cast<std::int16_t>(inputs[i].node);
+      a.source = &sources_[i];
+      all += inputs[i].bytes;
+    }
+    for (unsigned i = 0; i < inputs.size(); i++)
+      if (2 * inputs[i].bytes > all) main_ = static_cast<std::uint16_t>(i);
+    for (unsigned i = 0; i < outputs.size(); i++) {
+      auto& v = *new (frame_->version_at(i)) flow::version();
+      v.bytes = outputs[i].bytes;
+      v.node = static_cast<std::int16_t>(outputs[i].node);
+    }
+  }
+  ~test_task() { std::free(frame_); }
+  test_task(const test_task&) = delete;
+  test_task& operator=(const test_task&) = delete;
+
+  flow::frame* get() { return frame_; }
+  // As flow::submit does where there are several nodes.
+  flow::frame* with_main_input() {
+    frame_->main_input = main_;
+    return frame_;
+  }
+
+ private:
+  flow::frame* frame_;
+  std::vector<flow::version> sources_;
+  std::uint16_t main_ = flow::frame::no_main_input;
+};
+
+// A worker's view of a machine, on which every node with CPUs has one worker unless said otherwise.
+class test_view {
+ public:
+  explicit test_view(machine::description m, int node = 0) : machine_(std::move(m)), node_(node) {
+    for (const machine::node& n : machine_.nodes) has_worker_.push_back(!n.cpus.empty());
+    list_workers();
+  }
+  test_view& from(int node) {
+    node_ = node;
+    return *this;
+  }
+  test_view& threshold(std::uint64_t bytes) {
+    chosen.push_threshold_bytes = bytes;
+    return *this;
+  }
+  test_view& without_worker(int node) {
+    has_worker_[static_cast<std::size_t>(node)] = 0;
+    list_workers();
+    return *this;
+  }
+  const machine::description& machine() const { return machine_; }
+  bool has_worker(int node) const { return has_worker_[static_cast<std::size_t>(node)] != 0; }
+  int ask(placement_rule rule, flow::frame* task, flow::frame* running = nullptr) {
+    return rule({machine_, chosen, has_worker_, workers_, node_, running, own_}, task);
+  }
+  int ask(placement_rule rule, const std::vector<part>& inputs, const std::vector<part>& outputs = {}) {
+    test_task t(inputs, outputs);
+    const int plain = ask(rule, t.get());
+    EXPECT_EQ(ask(rule, t.with_main_input()), plain) << "the short cut for a main input decides otherwise";
+    return plain;
+  }
+
+  parameters chosen;
+
+ private:
+  void list_workers() {
+    workers_.clear();
+    for (int n = 0; n < machine_.node_count(); n++)
+      if (has_worker(n)) workers_.push_back(n);
+  }
+
+  machine::description machine_;
+  std::vector<char> has_worker_;
+  std::vector<int> workers_;
+  int node_;
+  scratch own_;
+};
+
+}  // namespace weir::place

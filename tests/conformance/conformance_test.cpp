@@ -1,0 +1,166 @@
+// What every policy owes its users, on every machine file: the right result, statistics that add up, tasks where they
+// are required. A new policy or machine file is taken in by itself.
+#include "place/place.hpp"
+#include "tests/support/support.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace weir::test {
+namespace {
+
+std::vector<std::string> machine_files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(WEIR_SOURCE_FOLDER "/machines"))
+    if (entry.path().extension() == ".toml") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class conformance : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  runtime_options options(int workers) const {
+    runtime_options o;
+    o.policy = std::get<0>(GetParam());
+    o.machine = std::get<1>(GetParam());
+    o.workers = workers;
+    return o;
+  }
+};
+
+constexpr std::size_t blocks = 12, cells = 300, halo = 1, iterations = 10;
+
+std::vector<double> stencil_in_order() {
+  std::vector<double> now(blocks * cells), next(blocks * cells);
+  for (std::size_t i = 0; i < now.size(); i++) now[i] = static_cast<double>(i * i % 101);
+  for (std::size_t t = 0; t < iterations; t++) {
+    for (std::size_t i = 0; i < now.size(); i++) next[i] = (i == 0 ? 0 : now[i - 1]) + now[i] / 2 + (i + 1 == now.size() ? 0 : now[i + 1]);
+    std::swap(now, next);
+  }
+  return now;
+}
+
+struct bytes {
+  std::uint64_t read = 0, written = 0;
+};
+
+void relax(std::span<const double> left, std::span<const double> old, std::span<const double> right, std::span<double> next) {
+  for (std::size_t i = 0; i < old.size(); i++) {
+    const double before = i > 0 ? old[i - 1] : left.empty() ? 0 : left.back();
+    const double after = i + 1 < old.size() ? old[i + 1] : right.empty() ? 0 : right.front();
+    next[i] = before + old[i] / 2 + after;
+  }
+}
+
+// The same as tasks. Returns what was declared.
+bytes stencil_as_tasks(runtime& rt, std::vector<data<double>>& x) {
+  bytes declared;
+  for (std::size_t b = 0; b < blocks; b++) {
+    x.push_back(rt.make_data<double>(cells));
+    rt.spawn({.name = "fill"}, out(x[b]), [b](std::span<double> s) {
+      for (std::size_t i = 0; i < cells; i++) s[i] = static_cast<double>((b * cells + i) * (b * cells + i) % 101);
+    });
+    declared.written += cells * sizeof(double);
+  }
+  for (std::size_t t = 0; t < iterations; t++) {
+    // Neighbours are read in the state before this iteration: an old version each, named before it is replaced.
+    std::vector<data<double>> next;
+    for (std::size_t b = 0; b < blocks; b++) {
+      next.push_back(rt.make_data<double>(cells));
+      const auto left = b == 0 ? x[b].slice(0, 0) : x[b - 1].last(halo), right = b + 1 == blocks ? x[b].slice(0, 0) : x[b + 1].first(halo);
+      rt.spawn({.name = "relax"}, in(left), in(x[b]), in(right), out(next[b]), relax);
+      declared.read += (left.count + cells + right.count) * sizeof(double);
+      declared.written += cells * sizeof(double);
+    }
+    x = std::move(next);
+  }
+  return declared;
+}
+
+std::uint64_t sum(const std::vector<std::uint64_t>& v) {
+  std::uint64_t all = 0;
+  for (std::uint64_t n : v) all += n;
+  return all;
+}
+
+TEST_P(conformance, a_stencil_and_its_statistics) {
+  watchdog dog(60);
+  runtime rt(options(6));
+  std::vector<data<double>> x;
+  const bytes declared = stencil_as_tasks(rt, x);
+  rt.wait();
+  const std::vector<double> expected = stencil_in_order();
+  for (std::size_t b = 0; b < blocks; b++) {
+    const auto v = x[b].read();
+    EXPECT_TRUE(std::equal(v.begin(), v.end(), expected.begin() + static_cast<std::ptrdiff_t>(b * cells))) << "block " << b;
+  }
+  const statistics s = rt.stats();
+  EXPECT_EQ(s.policy, std::get<0>(GetParam()));
+  EXPECT_EQ(s.workers, 6);
+  EXPECT_EQ(s.tasks, blocks * (iterations + 1));
+  EXPECT_EQ(sum(s.read_bytes_by_distance), declared.read);
+  EXPECT_EQ(sum(s.write_bytes_by_distance), declared.written);
+  EXPECT_EQ(s.read_bytes_by_distance.size(), s.distance_classes.size());
+  EXPECT_EQ(s.write_bytes_by_distance.size(), s.distance_classes.size());
+  EXPECT_EQ(s.steals_by_distance.size(), s.distance_classes.size());
+  EXPECT_TRUE(std::is_sorted(s.distance_classes.begin(), s.distance_classes.end()));
+  EXPECT_GE(s.locality(), 0.0);
+  EXPECT_LE(s.locality(), 1.0);
+  EXPECT_EQ(s.peak_buffer_bytes_by_node.size(), static_cast<std::size_t>(s.nodes));
+  const place::policy p = place::parse(std::get<0>(GetParam()));
+  // Seed 000 section 3: every write is local. Nothing is updated in place here.
+  if (p.outputs == flow::allocation::deferred) { EXPECT_EQ(s.write_local(), declared.written); }
+  if (p.discipline != place::queues::inboxes) { EXPECT_EQ(s.pushes + s.pushes_refused, 0u); }
+  EXPECT_LE(s.pushes, s.tasks);
+}
+
+TEST_P(conformance, updates_streams_and_nested_tasks) {
+  watchdog dog(60);
+  runtime rt(options(5));
+  const auto total = rt.make_data(std::vector<std::uint64_t>(700, 0));
+  const auto s = rt.make_stream<std::uint64_t>();
+  for (std::uint64_t i = 0; i < 60; i++) {
+    rt.spawn(s.push(2), [i](auto v) { v[0] = v[1] = i; });
+    rt.spawn(s.pop(2), inout(total.last(1)), [&rt](auto v, auto t) {
+      scope inner(rt);
+      std::atomic<std::uint64_t> n{0};
+      for (int k = 0; k < 4; k++) inner.spawn([&] { n++; });
+      inner.wait();
+      t[0] += v[0] + v[1] + n;
+    });
+  }
+  EXPECT_EQ(total.read()[699], 2u * 1770 + 240);
+  rt.wait();
+  EXPECT_EQ(sum(rt.stats().read_bytes_by_distance), 60u * 3 * sizeof(std::uint64_t));
+}
+
+TEST_P(conformance, required_nodes_are_kept) {
+  watchdog dog(60);
+  runtime rt(options(4));
+  std::atomic<int> wrong{0}, ran{0};
+  int possible = 0;
+  const auto d = rt.make_data(std::vector<int>(1000, 0));
+  for (int i = 0; i < 5; i++)
+    for (int node = 0; node < rt.nodes(); node++) try {
+        rt.spawn({.affinity = require(node)}, in(d), [&, node](auto) { ran++, wrong += this_task::node() != node; });
+        possible++;
+      } catch (const usage_error& e) {
+        EXPECT_TRUE(contains(e.what(), "no worker")) << e.what();
+      }
+  rt.wait();
+  EXPECT_GE(possible, 5);
+  EXPECT_EQ(ran, possible);
+  EXPECT_EQ(wrong, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(every_policy_on_every_machine, conformance, ::testing::Combine(::testing::ValuesIn(place::names()), ::testing::ValuesIn(machine_files())),
+                         [](const auto& info) {
+                           std::string name = std::get<0>(info.param) + "_on_" + std::filesystem::path(std::get<1>(info.param)).stem().string();
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(conformance_of_the_test, every_policy_is_known_to_the_other_suites) { EXPECT_EQ(place::names(), policies()); }
+
+}  // namespace
+}  // namespace weir::test
