@@ -80,7 +80,10 @@ inline void satisfy(context& c, waiter& w, const char* cause) {
 
 // The producer is done: whoever waits is told.
 inline void publish(context& c, version& v, const char* cause) {
-  v.failed = cause != nullptr;
+  if (cause != nullptr) [[unlikely]] {
+    if (v.published()) return;  // declared failed before, when its task was given up
+    v.failed = true;
+  }
   waiter* w = v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
   while (w != nullptr && w != version::published_mark()) {
     waiter* next = w->next;

@@ -13,7 +13,7 @@
 #include <new>
 #include <type_traits>
 
-#include "base/atomic.hpp"
+#include "base/base.hpp"
 
 namespace weir::sched {
 

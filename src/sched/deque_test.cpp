@@ -1,3 +1,4 @@
+// The deque alone and under thieves: every item exactly once.
 #include "sched/deque.hpp"
 
 #include <gtest/gtest.h>

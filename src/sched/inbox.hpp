@@ -13,7 +13,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "base/atomic.hpp"
+#include "base/base.hpp"
 
 namespace weir::sched {
 

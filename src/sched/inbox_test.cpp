@@ -1,3 +1,4 @@
+// The inbox alone and under many producers and consumers: every item exactly once.
 #include "sched/inbox.hpp"
 
 #include <gtest/gtest.h>

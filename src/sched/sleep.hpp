@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/atomic.hpp"
+#include "base/base.hpp"
 
 namespace weir::sched {
 

@@ -1,3 +1,4 @@
+// The sleep protocol with real threads: nobody sleeps while there is work.
 #include "sched/sleep.hpp"
 
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ class small_stacks {
   pthread_attr_t before_;
 };
 
-constexpr std::size_t stack_bytes = std::size_t{sanitized ? 4 : 1} << 20;
+constexpr std::size_t stack_bytes = std::size_t{1} << 20;
 
 struct descent {
   runtime& rt;

@@ -154,8 +154,8 @@ TEST_P(conformance, required_nodes_are_kept) {
 }
 
 INSTANTIATE_TEST_SUITE_P(every_policy_on_every_machine, conformance, ::testing::Combine(::testing::ValuesIn(place::names()), ::testing::ValuesIn(machine_files())),
-                         [](const auto& info) {
-                           std::string name = std::get<0>(info.param) + "_on_" + std::filesystem::path(std::get<1>(info.param)).stem().string();
+                         [](const auto& both) {
+                           std::string name = std::get<0>(both.param) + "_on_" + std::filesystem::path(std::get<1>(both.param)).stem().string();
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

@@ -1,3 +1,4 @@
+// Runs a test body under all schedules, or many random ones, and reports the first that fails.
 #include "base/model/check.hpp"
 
 #include <cstdio>

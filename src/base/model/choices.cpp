@@ -1,3 +1,4 @@
+// The list of choices that is one execution: made, counted on, printed, replayed.
 #include "base/model/choices.hpp"
 
 #include <sstream>

@@ -1,3 +1,4 @@
+// One execution: threads as fibers, every access a point where another one may go on.
 #include "base/model/engine.hpp"
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// Switching stacks.
 #include "base/model/fiber.hpp"
 
 #include <cstdint>

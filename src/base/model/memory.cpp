@@ -1,3 +1,4 @@
+// The C++ memory model: which stores a load may see, and who happens before whom.
 #include "base/model/memory.hpp"
 
 namespace weir::model {

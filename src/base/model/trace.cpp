@@ -1,3 +1,4 @@
+// What happened, for people.
 #include "base/model/trace.hpp"
 
 #include <cstdio>

@@ -16,6 +16,9 @@ constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is th
 // How often a task's time is taken: two looks at the clock, some 50 ns together.
 constexpr std::uint64_t tasks_per_sample = 8;
 
+// Of a failure's message, from each end. Less cuts ordinary ones; more grows with the square of the depth of nesting.
+constexpr std::size_t message_part_bytes = 1000;
+
 void pause_between_rounds(int round) {
   for (int i = 0; i < (8 << round); i++) cpu_pause();
 }
@@ -199,6 +202,8 @@ void engine::record_failure(frame* f, const char* name, std::exception_ptr cause
     } catch (...) {
       message += "an exception that is no std::exception";
     }
+    // A failure deep in nested tasks is named by each of them: the middle ones are left out.
+    if (message.size() > 2 * message_part_bytes) message = message.substr(0, message_part_bytes) + " ... " + message.substr(message.size() - message_part_bytes);
     scope.first_failure = std::make_exception_ptr(task_failed(message, cause));
   }
   scope.failed.store(1, std::memory_order_release);
