@@ -87,8 +87,8 @@ class flow_test : public ::testing::Test {
   }
   stream_state* new_stream() { return new stream_state; }
 
-  shared s{os::pretended_memory(), {0}, allocation::deferred};
-  context c{s, 0, 1};
+  shared all{os::pretended_memory(), {0}, allocation::deferred};
+  context c{all, 0, 1};
   std::vector<frame*> ready_;
 };
 
