@@ -3,6 +3,8 @@
 
 #include "place/place.hpp"
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <memory>
 #include <vector>
