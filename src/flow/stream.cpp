@@ -30,14 +30,6 @@ void attach(context& c, stream_window& w, const stream_state::segment& s) {
   if (!subscribe(*s.source, piece.wait)) satisfy(c, piece.wait, s.source->failed ? failure_of(s.source->producer()) : nullptr);
 }
 
-// False if its last handle is just going away; it has no windows then.
-bool retain_if_alive(stream_state& s) {
-  std::uint32_t handles = s.handles.load(std::memory_order_relaxed);
-  while (handles != 0)
-    if (s.handles.compare_exchange_weak(handles, handles + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
-  return false;
-}
-
 // Segments that every later window starts behind.
 void drop_passed(context& c, stream_state& s) {
   while (!s.segments.empty() && s.segments.front().start + s.segments.front().bytes <= s.read) {
@@ -100,26 +92,28 @@ void close_window(context& c, stream_window* w) {
   delete w;
 }
 
-int abandon_windows(context& c, const char* cause) {
-  std::vector<stream_state*> streams;
-  {
-    std::lock_guard guard(c.common.streams->lock);
-    for (stream_state* s : c.common.streams->all)
-      if (retain_if_alive(*s)) streams.push_back(s);
-  }
-  int abandoned = 0;
-  for (stream_state* s : streams) {
-    lock_resource(c, *s);
+// In ascending order of address, as every task that names several. A stream whose last handle is just going away is
+// still in the registry as long as that is locked.
+locked_streams::locked_streams(context& c) : context_(c) {
+  stream_registry& r = *c.common.streams;
+  r.lock.lock();
+  for (stream_state* s : r.all) lock_resource(c, *s);
+}
+
+locked_streams::~locked_streams() {
+  stream_registry& r = *context_.common.streams;
+  for (stream_state* s : r.all) unlock_resource(*s);
+  r.lock.unlock();
+}
+
+void locked_streams::abandon_windows(const char* cause) {
+  for (stream_state* s : context_.common.streams->all) {
     for (stream_window* w : s->unmatched) {
       w->task->skipped_because.store(cause, std::memory_order_relaxed);
-      drop_pending(c, w->task, 1);
-      abandoned++;
+      drop_pending(context_, w->task, 1);
     }
     s->unmatched.clear();
-    unlock_resource(*s);
-    release(c, s);
   }
-  return abandoned;
 }
 
 void retain(stream_state& s) { s.handles.fetch_add(1, std::memory_order_relaxed); }

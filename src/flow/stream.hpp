@@ -74,8 +74,19 @@ void skip_ahead(context&, stream_state&, std::uint64_t bytes);
 void gather(context&, stream_window&);
 void close_window(context&, stream_window*);
 
-// Tasks whose windows nobody feeds are given up: they will be skipped for this reason. Returns how many.
-int abandon_windows(context&, const char* cause);
+// Every stream of a runtime, locked: while this exists nobody makes a stream, pushes to one or opens a window.
+class locked_streams {
+ public:
+  explicit locked_streams(context&);
+  ~locked_streams();
+  locked_streams(const locked_streams&) = delete;
+  locked_streams& operator=(const locked_streams&) = delete;
+  // Tasks whose windows nobody feeds are given up: they will be skipped for this reason.
+  void abandon_windows(const char* cause);
+
+ private:
+  context& context_;
+};
 
 void retain(stream_state&);
 void release(context&, stream_state*);

@@ -221,7 +221,7 @@ void submit(context& c, frame* f) {
     announce_versions(c, f, updates);
     if (f->claims_addresses) c.common.addresses->claim(c, f);
   }
-  f->state.store(frame_state::waiting, std::memory_order_relaxed);
+  f->state.store(frame_state::waiting, std::memory_order_release);  // who sees it waiting sees what was made ready before
   drop_pending(c, f, 1 + satisfied);
 }
 

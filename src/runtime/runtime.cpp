@@ -45,8 +45,8 @@ void rethrow_failure(scope_state& scope) {
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-// Waits; what went wrong in the scope itself says more than that waiting was given up.
-void wait_for_scope(engine::engine& e, scope_state& scope, const std::function<bool()>& done) {
+// Waits, then throws what went wrong in the scope itself. Returns the deadlock that was found meanwhile, whose ever it is.
+std::exception_ptr wait_for_scope(engine::engine& e, scope_state& scope, const std::function<bool()>& done) {
   std::exception_ptr gave_up;
   try {
     e.wait_until(done);
@@ -55,7 +55,7 @@ void wait_for_scope(engine::engine& e, scope_state& scope, const std::function<b
   }
   scope.cancelled.store(0, std::memory_order_relaxed);
   rethrow_failure(scope);
-  if (gave_up != nullptr) std::rethrow_exception(gave_up);
+  return gave_up;
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ version* acquire_view(datum* d) {
       gave_up = std::current_exception();
     }
   }
-  if (v->failed || gave_up != nullptr) {
+  if (v->failed) {
     const std::string cause = flow::failure_of(v->producer());
     release_view(*d->runtime, v);
     if (gave_up != nullptr) std::rethrow_exception(gave_up);
@@ -201,8 +201,9 @@ runtime::~runtime() = default;
 void runtime::wait() {
   engine::engine& e = state_->engine;
   if (e.in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
-  detail::wait_for_scope(e, e.root(), [&e] { return e.quiescent(); });
+  const std::exception_ptr gave_up = detail::wait_for_scope(e, e.root(), [&e] { return e.quiescent(); });
   e.shared().addresses_forget_done();
+  if (gave_up != nullptr) std::rethrow_exception(gave_up);
 }
 
 void runtime::cancel() noexcept { state_->engine.root().cancelled.store(1, std::memory_order_relaxed); }

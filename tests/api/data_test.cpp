@@ -2,8 +2,8 @@
 #include "tests/support/support.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
-#include <optional>
 
 namespace weir::test {
 namespace {
@@ -178,7 +178,7 @@ TEST(data, groups_come_in_their_order) {
            });
   rt.wait();
   // The vector is only looked at by spawn().
-  auto taken = std::optional(blocks);
+  auto taken = std::make_unique<std::vector<data<int>>>(blocks);
   std::atomic<int> sum{0};
   gate g;
   rt.spawn([&] { g.pass(); });

@@ -296,5 +296,53 @@ TEST(stress, giving_up) {
   std::printf("%d rounds\n", rounds);
 }
 
+// While one thread waits for tasks that can never run, others go on with theirs, which must not be taken for stuck.
+TEST(stress, giving_up_beside_others) {
+  watchdog dog(patience(), "giving up beside others");
+  std::mt19937_64 random(new_seed());
+  int deadlocks = 0;
+  for (const auto end = clock::now() + budget(); clock::now() < end && !HasFailure();) {
+    runtime rt(random_options(random));
+    std::atomic<bool> over{false};
+    std::atomic<std::uint64_t> wanted{0}, ran{0};
+    std::vector<std::thread> others;
+    for (std::size_t t = between(random, 1, 3); t > 0; t--)
+      others.emplace_back([&, seed = random()] {
+        std::mt19937_64 own(seed);
+        while (!over) {
+          scope s(rt);
+          const auto d = rt.make_data(std::vector<std::uint64_t>(1, 0));
+          const std::size_t n = between(own, 1, 30);
+          wanted += n;
+          for (std::size_t i = 0; i < n; i++) {
+            if (i % 3 == 0) s.spawn(in(d), out(d), [&](auto before, auto after) { after[0] = before[0] + 1, ran++; });
+            else s.spawn(inout(d), [&](auto v) { v[0]++, ran++; });
+          }
+          EXPECT_NO_THROW({
+            EXPECT_EQ(d.read()[0], n);
+            s.wait();
+          });
+          if (between(own, 0, 3) == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+      });
+    for (int repeat = 0; repeat < 20; repeat++) {
+      const auto closures = std::make_shared<int>(0);
+      scope s(rt);
+      {
+        const auto pipe = rt.make_stream<int>("never fed");
+        for (std::size_t i = between(random, 1, 20); i > 0; i--) s.spawn(pipe.pop(1), pipe.push(0), [closures](auto, auto) {});
+      }
+      EXPECT_THROW(s.wait(), deadlock_error);
+      EXPECT_EQ(closures.use_count(), 1);
+      deadlocks++;
+    }
+    over = true;
+    for (std::thread& t : others) t.join();
+    EXPECT_EQ(ran, wanted);
+    EXPECT_NO_THROW(rt.wait());
+  }
+  std::printf("%d deadlocks\n", deadlocks);
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -138,6 +138,7 @@ class engine {
   // Giving up (give_up.cpp).
   bool stuck();
   std::string cancel_stuck(slot&);
+  std::string give_up_waiting(slot&);
 
   slot& guest_slot();
   slot* slot_at(int index) const { return slots_[static_cast<std::size_t>(index)].load(std::memory_order_acquire); }
