@@ -207,8 +207,8 @@ void announce_versions(context& c, frame* f, std::uint32_t updates) {
 }  // namespace
 
 void submit(context& c, frame* f) {
-  // Every access counts, and one more keeps the task from starting while it is being matched.
-  f->pending.store(1u + f->accesses, std::memory_order_relaxed);
+  // Every access counts, and being_created keeps the task from starting while it is being matched.
+  f->pending.store(frame::being_created + f->accesses, std::memory_order_relaxed);
   f->live.store(f->versions, std::memory_order_relaxed);
   std::uint32_t satisfied = 0;
   if (f->accesses + f->versions > 0) {
@@ -222,7 +222,7 @@ void submit(context& c, frame* f) {
     if (f->claims_addresses) c.common.addresses->claim(c, f);
   }
   f->state.store(frame_state::waiting, std::memory_order_release);  // who sees it waiting sees what was made ready before
-  drop_pending(c, f, 1 + satisfied);
+  drop_pending(c, f, frame::being_created + satisfied);
 }
 
 }  // namespace weir::flow

@@ -33,8 +33,7 @@ namespace {
 // An update becomes the owner of its predecessor's buffer; only if read views still look at that one, it copies.
 void take_over(context& c, version& v, access& a) {
   version& old = *a.source;
-  const std::uint64_t views = old.users.load(std::memory_order_acquire) >> 32;
-  if (views == 1) {  // ours
+  if (old.users.load(std::memory_order_acquire) == version::has_heir) {  // nobody else is left
     v.buffer = old.buffer;
     v.node = old.node;
     old.buffer = nullptr;
@@ -80,7 +79,7 @@ void complete(context& c, frame* f, const char* cause) {
     access& a = *f->access_at(i);
     switch (a.kind()) {
       case waiter_kind::read: drop_users(c, *a.source); break;
-      case waiter_kind::update: drop_view(c, *a.source); break;
+      case waiter_kind::update: drop_heir(c, *a.source); break;
       case waiter_kind::window: close_window(c, a.window); break;
       case waiter_kind::address: address_map::finish(c, a.claim, cause); break;
       default: break;

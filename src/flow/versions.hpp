@@ -104,15 +104,17 @@ inline void bury(context& c, version& v) {
   if (f->versions == 1 || f->live.fetch_sub(1, std::memory_order_acq_rel) == 1) free_frame(c, f);
 }
 
-// The low half of `users` just became zero: superseded, published, and no task reads it any more.
+// The low half of `users` just became zero: superseded, published, and no task reads it any more. An heir keeps the
+// version; with views only it may be buried at any moment, by whoever lets go of the last one, so nothing of it is
+// looked at.
 inline void unused(context& c, version& v, std::uint64_t users) {
-  if (v.heir != nullptr) satisfy(c, *v.heir, v.failed ? failure_of(v.producer()) : nullptr);
+  if ((users & version::has_heir) != 0) satisfy(c, *v.heir, v.failed ? failure_of(v.producer()) : nullptr);
   else if (users == 0) bury(c, v);
 }
 
 // One operation: the readers matched since it became current arrive, and it is current no longer.
-inline void retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t views) {
-  const std::uint64_t change = new_readers * version::one_user + views * version::one_view - version::while_current;
+inline void retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t heir) {
+  const std::uint64_t change = new_readers * version::one_user + heir - version::while_current;
   const std::uint64_t users = v.users.fetch_add(change, std::memory_order_acq_rel) + change;
   if (low_half(users) == 0) unused(c, v, users);
 }
@@ -127,6 +129,11 @@ inline void drop_users(context& c, version& v, std::uint64_t n = version::one_us
 
 inline void drop_view(context& c, version& v) {
   if (v.users.fetch_sub(version::one_view, std::memory_order_acq_rel) == version::one_view) implementation::bury(c, v);
+}
+
+// The heir is done.
+inline void drop_heir(context& c, version& v) {
+  if (v.users.fetch_sub(version::has_heir, std::memory_order_acq_rel) == version::has_heir) implementation::bury(c, v);
 }
 
 // A new version takes the place of a datum's current one. The datum is locked.
@@ -146,7 +153,7 @@ inline void succeed_current(context& c, datum& d, version& v, access& heir) {
   old->heir = &heir;
   d.current = &v;
   d.readers = 0;
-  implementation::retire(c, *old, readers, 1);
+  implementation::retire(c, *old, readers, version::has_heir);
 }
 
 // The datum is gone: its current version will have no more readers than those matched.

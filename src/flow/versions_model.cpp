@@ -332,6 +332,23 @@ TEST(version_model, a_view_while_an_update_is_created) {
   });
 }
 
+// Whoever is last buries the version; the other one must not look at it any more.
+TEST(version_model, a_view_is_let_go_while_the_last_reader_leaves) {
+  expect_passes([] {
+    world w;
+    test_datum x;
+    number seen = 0;
+    w.d.spawn({.out = {&x}});
+    w.d.run_all();
+    w.a.spawn({.in = {&x}}, &seen);
+    version& v = *x.current;
+    v.users.fetch_add(version::one_view, relaxed);
+    w.d.forget(x);
+    parallel([&] { w.a.run_all(); }, [&] { drop_view(w.b.c, v); });
+    require(seen == 1, "the reader did not read what was written");
+  });
+}
+
 TEST(version_model, a_stream_is_pushed_and_popped_by_different_creators) {
   expect_passes([] {
     world w;

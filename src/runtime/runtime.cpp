@@ -142,6 +142,10 @@ version* acquire_view(datum* d) {
   if (v != nullptr) v->users.fetch_add(version::one_view, std::memory_order_relaxed);
   flow::unlock_resource(*d);
   if (v == nullptr) throw usage_error(std::string("datum ") + (d->name ? d->name : "(unnamed)") + " is read, but no task writes it; spawn one first, or make it from values");
+  if (frame* self = e.current().queues.running; self != nullptr && v->producer() == self) {
+    release_view(*d->runtime, v);
+    throw usage_error(std::string("task ") + self->display_name() + " waits for datum " + (d->name ? d->name : "(unnamed)") + ", which it writes itself; use the memory its body was given");
+  }
   flow::external_wait wait(&engine::engine::notify, &e);
   std::exception_ptr gave_up;
   if (flow::subscribe(*v, wait)) {

@@ -127,6 +127,25 @@ TEST_F(refusals, waiting_for_everything_inside_a_task) {
   WEIR_EXPECT_CONTAINS(message, "scope");
 }
 
+TEST_F(refusals, waiting_for_oneself) {
+  watchdog dog(30, "a task that waits for itself");
+  const auto d = rt.make_data(std::vector<int>{1}, "d");
+  std::string of_new, of_update;
+  rt.spawn({.name = "narcissus"}, out(d), [&](auto s) {
+    of_new = message_of<usage_error>([&] { d.read(); });
+    s[0] = 2;
+  });
+  rt.spawn({.name = "narcissus"}, inout(d), [&](auto s) {
+    of_update = message_of<usage_error>([&] { d.read(); });
+    s[0]++;
+  });
+  EXPECT_EQ(d.read()[0], 3);
+  for (const std::string& message : {of_new, of_update}) {
+    WEIR_EXPECT_CONTAINS(message, "narcissus");
+    WEIR_EXPECT_CONTAINS(message, "datum d");
+  }
+}
+
 struct explosive {
   explosive() = default;
   explosive(const explosive&) { throw std::runtime_error("not copied"); }

@@ -111,7 +111,7 @@ TEST(threads, that_end_make_room_for_others) {
   watchdog dog(120, "threads one after the other");
   runtime rt({.workers = 2});
   std::atomic<int> ran{0};
-  const int n = static_cast<int>(effort(2400));  // more than a runtime has room for at once
+  const int n = 8 * static_cast<int>(effort(300));  // more than a runtime has room for at once
   for (int i = 0; i < n; i += 8) {
     std::vector<std::thread> threads;
     for (int k = 0; k < 8; k++) threads.emplace_back([&] { rt.spawn([&] { ran++; }); });

@@ -83,11 +83,13 @@ enum class version_kind : std::uint8_t { replace, update, push };
 // users, low half: 1 until its producer is done, 1 until its stream has moved on, 1 per reading task, and while_current
 // as long as it is its datum's current version: readers matched meanwhile are only counted in the datum, and leave
 // without having been added, so the count would pass zero if being current weighed just one.
-// users, high half: read views, and the successor that will take over its buffer. src/flow/README.md has the proof.
+// users, high half: read views, and has_heir while a successor is going to take over its buffer. src/flow/README.md has
+// the proof.
 struct version {
   static constexpr std::uint64_t one_user = 1;
   static constexpr std::uint64_t while_current = std::uint64_t{1} << 31;
   static constexpr std::uint64_t one_view = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t has_heir = std::uint64_t{1} << 63;
 
   atomic<std::uint64_t> users{0};
   atomic<waiter*> waiters{nullptr};  // published_mark() once published
@@ -119,9 +121,10 @@ enum class frame_state : std::uint8_t { free = 0, creating, waiting, ready, runn
 
 struct alignas(64) frame {
   static constexpr std::uint16_t no_main_input = 0xffff;
+  static constexpr std::uint32_t being_created = std::uint32_t{1} << 31;
 
   const task_ops* ops = nullptr;
-  atomic<std::uint32_t> pending{0};  // inputs not yet there, plus one while being created
+  atomic<std::uint32_t> pending{0};  // inputs not yet there, plus being_created until all are matched
   atomic<std::uint16_t> live{0};          // versions alive, where there are several
   std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read, if there is one
   scope_state* scope = nullptr;           // null: the runtime itself

@@ -31,6 +31,15 @@ struct thread_exit {
   std::vector<guest> guests;
 
   static void take_back(engine& e, int index) { e.slot_at(index)->taken.store(0, std::memory_order_release); }
+  // Threads may outlive many engines.
+  void remember(guest g) {
+    constexpr std::size_t many = 64;
+    if (guests.size() >= many) {
+      std::lock_guard guard(registry_mutex());
+      std::erase_if(guests, [](const guest& old) { return !registry().contains(old.engine_id); });
+    }
+    guests.push_back(g);
+  }
   ~thread_exit() {
     std::lock_guard guard(registry_mutex());
     for (const guest& g : guests)
@@ -157,7 +166,7 @@ slot& engine::guest_slot() {
   }
   found->taken.store(1, std::memory_order_relaxed);
   refresh_node(*found);
-  leaving.guests.push_back({id_, found->index()});
+  leaving.remember({id_, found->index()});
   binding = {id_, found};
   return *found;
 }

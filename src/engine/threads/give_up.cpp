@@ -8,14 +8,22 @@ namespace {
 
 using detail::frame_state;
 
-// Whether a block is in use, in one byte. Not for ThreadSanitizer: a frame in the making is written to plainly before it
-// says so for the first time, and this may see it free or not.
+// A glance at one byte, behind ThreadSanitizer's back: frames are made, by plain writes, while this looks at them. What
+// it sees counts only if nothing has changed afterwards.
 #if defined(__SANITIZE_THREAD__)
 [[gnu::no_sanitize("thread")]]
 #endif
-bool seems_in_use(const frame& f) {
+frame_state state_at_a_glance(const frame& f) {
   static_assert(sizeof f.state == 1);
-  return *reinterpret_cast<const volatile unsigned char*>(&f.state) != static_cast<unsigned char>(frame_state::free);
+  return static_cast<frame_state>(*reinterpret_cast<const volatile unsigned char*>(&f.state));
+}
+
+#if defined(__SANITIZE_THREAD__)
+[[gnu::no_sanitize("thread")]]
+#endif
+std::uint32_t pending_at_a_glance(const frame& f) {
+  static_assert(sizeof f.pending == 4);
+  return *reinterpret_cast<const volatile std::uint32_t*>(&f.pending);
 }
 
 // Frames lie in chunks of the frame pool; those in use say so.
@@ -24,8 +32,7 @@ void for_each_frame(const flow::shared& shared, F&& f) {
   shared.frames.for_each_chunk([&](char* chunk, std::size_t bytes, std::size_t block_bytes) {
     for (std::size_t at = 0; at + block_bytes <= bytes; at += block_bytes) {
       auto* candidate = reinterpret_cast<frame*>(chunk + at);
-      if (!seems_in_use(*candidate)) continue;
-      const frame_state state = candidate->state.load(std::memory_order_acquire);
+      const frame_state state = state_at_a_glance(*candidate);
       if (state != frame_state::free) f(*candidate, state);
     }
   });
@@ -43,9 +50,12 @@ bool engine::stuck() {
   const std::uint32_t epoch = scheduler_.sleep.wake_epoch();
   if (scheduler_.sleep.sleeping() < scheduler_.worker_count() || quiescent() || !scheduler_.all_queues_empty()) return false;
   bool waiting = false, on_its_way = false;
-  for_each_frame(shared_, [&](const frame&, frame_state state) {
-    waiting |= state == frame_state::waiting;
-    on_its_way |= state == frame_state::creating || state == frame_state::ready;
+  for_each_frame(shared_, [&](const frame& f, frame_state state) {
+    // Its creator may still be at it, or somebody be about to call it ready, although it counts as waiting.
+    const std::uint32_t inputs = pending_at_a_glance(f);
+    const bool really = state == frame_state::waiting && inputs != 0 && inputs < frame::being_created;
+    waiting |= really;
+    on_its_way |= state == frame_state::creating || state == frame_state::ready || (state == frame_state::waiting && !really);
   });
   if (!waiting || on_its_way) return false;
   atomic_fence(std::memory_order_seq_cst);
@@ -71,6 +81,7 @@ std::string engine::give_up_waiting(slot& s) {
     if (state == frame_state::waiting) waiting.push_back(&f);
   });
   if (!stuck() || scheduler_.sleep.wake_epoch() != epoch) return {};
+  for (const frame* f : waiting) static_cast<void>(f->state.load(std::memory_order_acquire));  // and all that was written before
   std::string list = std::to_string(waiting.size()) + (waiting.size() == 1 ? " task can never run, its inputs will not come: " : " tasks can never run, their inputs will not come: ");
   for (std::size_t i = 0; i < waiting.size() && i < most_listed; i++) list += (i == 0 ? "" : ", ") + flow::described_inputs(*waiting[i]);
   if (waiting.size() > most_listed) list += ", ...";
