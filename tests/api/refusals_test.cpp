@@ -135,6 +135,7 @@ TEST_F(refusals, waiting_for_oneself) {
     of_new = message_of<usage_error>([&] { d.read(); });
     s[0] = 2;
   });
+  rt.wait();  // or the first would wait for the second, which waits for the first
   rt.spawn({.name = "narcissus"}, inout(d), [&](auto s) {
     of_update = message_of<usage_error>([&] { d.read(); });
     s[0]++;
