@@ -132,6 +132,7 @@ bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
 }
 
 frame* scheduler::take_own(slot_queues& self) {
+  if (self.offering) update_offer(self);
   if (policy_.discipline == place::queues::central) {
     if (frame* f = central_.pop()) return f;
   }
@@ -151,16 +152,21 @@ frame* scheduler::steal_from(slot_queues& self, slot_queues& victim) {
   return victim.pushed.empty() ? nullptr : victim.pushed.try_pop();
 }
 
+// From a worker of another node. A greedy thief does not rely on the hint: the owner may be in a long task while others
+// fill its inbox.
+bool scheduler::may_take(const slot_queues& self, const slot_queues& victim, manners how) {
+  if (how == manners::patient) return victim.offers.load(std::memory_order_relaxed) && leaves_something(victim);
+  const std::uint64_t before = self.finished_before[static_cast<std::size_t>(victim.index)];
+  return (before != slot_queues::had_nothing && victim.finished.read() == before) || leaves_something(victim);
+}
+
 frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners how) {
   const std::size_t n = level.size();
   if (n == 0) return nullptr;
   std::size_t i = n == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(n));
   for (std::size_t tried = 0; tried < n; tried++, i = i + 1 == n ? 0 : i + 1) {
     slot_queues& victim = slot(level[i]);
-    if (far && !leaves_something(victim)) {
-      const bool stuck = how == manners::greedy && victim.finished.read() == self.finished_before[static_cast<std::size_t>(victim.index)];
-      if (!stuck) continue;
-    }
+    if (far && !may_take(self, victim, how)) continue;
     if (frame* f = steal_from(self, victim)) return f;
   }
   return nullptr;
@@ -194,20 +200,28 @@ bool scheduler::any_work_for(const slot_queues& self, manners how) const {
   for (int i = 0; i < end; i++) {
     const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
     const bool far = i < worker_count() && q.node != self.node;
-    if (far && how == manners::patient ? leaves_something(q) : !q.normal.empty() || !q.urgent.empty() || !q.pushed.empty()) return true;
+    if (far && how == manners::patient ? q.offers.load(std::memory_order_relaxed) && leaves_something(q) : has_something(q)) return true;
   }
   return false;
 }
 
-void scheduler::note_progress(slot_queues& self) {
-  for (int w = 0; w < worker_count(); w++) self.finished_before[static_cast<std::size_t>(w)] = slot(w).finished.read();
+bool scheduler::note_progress(slot_queues& self) {
+  bool any = false;
+  for (int w = 0; w < worker_count(); w++) {
+    const slot_queues& q = slot(w);
+    const bool held = q.node != self.node && has_something(q);
+    self.finished_before[static_cast<std::size_t>(w)] = held ? q.finished.read() : slot_queues::had_nothing;
+    any |= held;
+  }
+  return any;
 }
 
-void scheduler::published(const slot_queues& self) {
+void scheduler::published(slot_queues& self) {
   if (self.index >= worker_count()) {
     sleep.work_published(0);
     return;
   }
+  if (nodes_ > 1) update_offer(self);
   atomic_fence(std::memory_order_seq_cst);
   if (nodes_ > 1 && dozing_.load(std::memory_order_relaxed) > 0 && !leaves_something(self)) {
     const auto& mates = workers_of_node_[static_cast<std::size_t>(self.node)];

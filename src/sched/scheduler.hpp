@@ -48,8 +48,15 @@ struct alignas(cache_line_bytes) slot_queues {
   inbox<frame*> pushed{inbox_capacity};
   counter pushes, pushes_refused, finished;
   std::array<counter, max_distance_classes> steals;
-  std::uint32_t typical_task_us = 500;        // running average of a sample; see doze_microseconds()
-  std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze
+  std::uint32_t typical_task_us = 5000;       // running average of a sample; see doze_microseconds()
+  std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze, or had_nothing
+  bool offering = false;                      // what `offers` holds, for its owner
+
+  // Whether thieves of other nodes may find something here: a hint on a line of its own, which changes far less often
+  // than the queues do. Written by the owner.
+  alignas(cache_line_bytes) atomic<bool> offers{false};
+
+  static constexpr std::uint64_t had_nothing = ~std::uint64_t{0};
 
   // Larger: a burst of pushes to one node fits, but more tasks wait there while others are idle for the grace
   // period. Smaller: tasks stay far from their data.
@@ -100,7 +107,7 @@ class scheduler {
   // sent the task to, nobody else: call published() after a batch.
   bool route(slot_queues& self, frame*);
   void push_own(slot_queues& self, frame* f) { (f->priority > 0 ? self.urgent : self.normal).push(f); }
-  void published(const slot_queues& self);
+  void published(slot_queues& self);
 
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
@@ -112,11 +119,12 @@ class scheduler {
   bool any_work_for(const slot_queues& self, manners) const;
   bool all_queues_empty() const;
 
+  // Whether far workers hold anything, whatever a patient thief thinks of it; remembers how far those have got.
+  bool note_progress(slot_queues& self);
   // A worker that sees only what a patient thief leaves alone dozes, and then is greedy. While one does, publishers
   // need not wake others for so little.
   template <class AnyWorkLeft>
   void doze(slot_queues& self, AnyWorkLeft&& any_work_left) {
-    note_progress(self);
     dozing_.fetch_add(1, std::memory_order_relaxed);
     sleep.doze(self.index, any_work_left, doze_microseconds(self));
     dozing_.fetch_sub(1, std::memory_order_relaxed);
@@ -135,13 +143,19 @@ class scheduler {
   // should be taken. The limits keep a wrong estimate from hurting: not a wake-up every few microseconds, not a task
   // left lying for a tenth of a second.
   static std::uint32_t doze_microseconds(const slot_queues& self) { return std::clamp<std::uint32_t>(2 * self.typical_task_us, 50, 100'000); }
-  void note_progress(slot_queues& self);
-
   void order_victims();
   int place(slot_queues& self, frame*);
   bool push_to_node(slot_queues& self, frame*, int node);
   static bool leaves_something(const slot_queues& victim) { return victim.normal.size() + victim.urgent.size() + victim.pushed.size() > far_reserve_tasks; }
+  static bool has_something(const slot_queues& victim) { return !victim.normal.empty() || !victim.urgent.empty() || !victim.pushed.empty(); }
+  void update_offer(slot_queues& self) {
+    if (const bool now = leaves_something(self); now != self.offering) {
+      self.offering = now;
+      self.offers.store(now, std::memory_order_relaxed);
+    }
+  }
   frame* steal_from(slot_queues& self, slot_queues& victim);
+  static bool may_take(const slot_queues& self, const slot_queues& victim, manners);
   frame* steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners);
   frame* steal_from_guests(slot_queues& self);
 

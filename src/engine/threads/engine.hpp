@@ -98,6 +98,8 @@ class engine {
   // Every task ever spawned is done.
   bool quiescent() const;
   bool in_task() const;
+  // A hint: no worker executes a task, as far as one look at a shared line tells.
+  bool nobody_busy() const { return scheduler_.sleep.searching() + scheduler_.sleep.sleeping() >= scheduler_.worker_count(); }
   void throw_if_forked() const;
 
   const machine::description& machine() const { return machine_; }

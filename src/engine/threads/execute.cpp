@@ -95,7 +95,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     if (frame* f = scheduler_.take_own(s.queues)) return found(f);
     if (frame* f = scheduler_.steal_round(s.queues, manners)) return found(f);
     manners = sched::scheduler::manners::patient;
-    if (round == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && quiescent()) notify_waiters();
+    if (round == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && nobody_busy() && quiescent()) notify_waiters();
     if (round < rounds_before_sleep) {
       pause_between_rounds(round);
       continue;
@@ -104,7 +104,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     const auto anything_for = [&](sched::scheduler::manners how) {
       return scheduler_.any_work_for(s.queues, how) || (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_relaxed) != 0);
     };
-    if (scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy)) {
+    if (scheduler_.note_progress(s.queues)) {
       scheduler_.doze(s.queues, [&] { return anything_for(sched::scheduler::manners::patient); });
       manners = sched::scheduler::manners::greedy;
     } else {
