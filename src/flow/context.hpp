@@ -68,14 +68,15 @@ struct shared {
 
 // One per thread that creates or executes tasks; used by one thread at a time.
 struct context {
-  context(shared& s, int node_index, std::uint32_t creator_id)
-      : common(s), frames(s.frames, node_index), buffers(s.buffers, node_index), node(node_index), creator(creator_id) {}
+  context(shared& s, int node_index, std::uint32_t creator_id, bool is_seen_busy)
+      : common(s), frames(s.frames, node_index), buffers(s.buffers, node_index), node(node_index), creator(creator_id), seen_busy(is_seen_busy) {}
 
   shared& common;
   memory::cache frames;
   memory::cache buffers;
   int node;                     // the thread's, as an index; where it allocates
   const std::uint32_t creator;  // owner id for resource locks, never 0
+  const bool seen_busy;         // a worker: while it creates tasks nobody thinks that all is quiet
   ready_list ready;
 };
 

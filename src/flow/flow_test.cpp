@@ -88,7 +88,7 @@ class flow_test : public ::testing::Test {
   stream_state* new_stream() { return new stream_state; }
 
   shared all{os::pretended_memory(), {0}, allocation::deferred};
-  context c{all, 0, 1};
+  context c{all, 0, 1, true};
   std::vector<frame*> ready_;
 };
 

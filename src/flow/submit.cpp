@@ -135,15 +135,10 @@ void allocate_outputs(context& c, frame* f) {
   }
 }
 
-// Returns true if the access has nothing to wait for.
-bool match_read(context&, access& a, frame* f) {
+void match_read(access& a) {
   datum& d = *a.wanted;
-  version& v = *d.current;
   d.readers++;
-  a.source = &v;
-  if (subscribe(v, a)) return false;
-  if (v.failed) f->skipped_because.store(failure_of(v.producer()), std::memory_order_relaxed);
-  return true;
+  a.source = d.current;
 }
 
 // An update waits until its predecessor is unused; then unused() satisfies it, at once if that is so already.
@@ -170,38 +165,85 @@ void find_main_input(frame* f) {
   if (2 * most > all && f->access_at(main)->kind() != waiter_kind::window) f->main_input = static_cast<std::uint16_t>(main);
 }
 
-std::uint32_t match_accesses(context& c, frame* f, std::uint32_t& updates) {
-  std::uint32_t satisfied = 0;
+// What matching found out about a task's inputs.
+struct inputs {
+  std::uint32_t depth = 0;      // longest path of tasks up to one of its data
+  std::uint32_t reads = 0, updates = 0;
+  std::uint32_t satisfied = 0;  // of the others
+  unsigned deepest_read = 0;    // the one that will probably be there last
+};
+
+inputs match_accesses(context& c, frame* f) {
+  inputs found;
   for (unsigned i = 0; i < f->accesses; i++) {
     access& a = *f->access_at(i);
     switch (a.kind()) {
-      case waiter_kind::read: satisfied += match_read(c, a, f); break;
-      case waiter_kind::window: satisfied += open_window(c, *static_cast<stream_state*>(a.stream), a, f); break;
+      case waiter_kind::read:
+        found.reads++;
+        if (a.wanted->depth >= found.depth) {
+          found.depth = a.wanted->depth;
+          found.deepest_read = i;
+        }
+        match_read(a);
+        break;
+      case waiter_kind::window: found.satisfied += open_window(c, *static_cast<stream_state*>(a.stream), a, f); break;
       case waiter_kind::skip:
         skip_ahead(c, *static_cast<stream_state*>(a.stream), a.bytes);
-        satisfied++;
+        found.satisfied++;
         break;
-      case waiter_kind::address: satisfied++; break;  // claims count for themselves
-      case waiter_kind::update: updates++; break;
+      case waiter_kind::address: found.satisfied++; break;  // claims count for themselves
+      case waiter_kind::update:
+        found.updates++;
+        found.depth = std::max(found.depth, a.wanted->depth);
+        break;
       default: break;
     }
   }
-  return satisfied;
+  return found;
 }
 
-void announce_versions(context& c, frame* f, std::uint32_t updates) {
+void announce_versions(context& c, frame* f, const inputs& in) {
   for (unsigned i = 0; i < f->versions; i++) {
     version& v = *f->version_at(i);
     resource* owner = v.owner;
     v.heir = nullptr;
     const std::uint64_t until_passed = v.kind == version_kind::push ? version::one_user : version::while_current;
     v.users.store(version::one_user + until_passed, std::memory_order_relaxed);  // the producer's, and that
+    if (v.kind != version_kind::push) static_cast<datum*>(owner)->depth = in.depth + 1;
     if (v.kind == version_kind::replace) replace_current(c, *static_cast<datum*>(owner), v);
     if (v.kind == version_kind::push) append_segment(c, *static_cast<stream_state*>(owner), v);
   }
   // Updates come last: they look at what was current before, which cannot be a version of this task.
-  for (unsigned i = 0; updates > 0 && i < f->accesses; i++)
+  for (unsigned i = 0; in.updates > 0 && i < f->accesses; i++)
     if (f->access_at(i)->kind() == waiter_kind::update) match_update(c, *f->access_at(i), f);
+}
+
+// The read that will probably be there last is waited for first: most others are there then.
+bool start_reads(frame* f, const inputs& in) {
+  f->next_read = 0;
+  access& last = *f->access_at(in.deepest_read);
+  return (last.source->published() || !subscribe(*last.source, last)) && await_reads(f);
+}
+
+// A task that only reads and writes data: nobody but its creator, and then whoever it waits for, knows of it, so nothing
+// is counted.
+void wait_for_reads(context& c, frame* f, const inputs& in) {
+  f->pending.store(1, std::memory_order_relaxed);
+  f->state.store(frame_state::waiting, std::memory_order_release);
+  if (in.reads == 0 || start_reads(f, in)) {
+    f->pending.store(0, std::memory_order_relaxed);
+    make_ready(c, f);
+  }
+}
+
+void match(context& c, frame* f, inputs& in) {
+  const resource_set held(c, f);
+  validate(f, held);
+  if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
+  if (c.common.several_nodes) find_main_input(f);
+  in = match_accesses(c, f);
+  announce_versions(c, f, in);
+  if (f->claims_addresses) c.common.addresses->claim(c, f);
 }
 
 }  // namespace
@@ -210,19 +252,13 @@ void submit(context& c, frame* f) {
   // Every access counts, and being_created keeps the task from starting while it is being matched.
   f->pending.store(frame::being_created + f->accesses, std::memory_order_relaxed);
   f->live.store(f->versions, std::memory_order_relaxed);
-  std::uint32_t satisfied = 0;
-  if (f->accesses + f->versions > 0) {
-    const resource_set held(c, f);
-    validate(f, held);
-    if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
-    if (c.common.several_nodes) find_main_input(f);
-    std::uint32_t updates = 0;
-    satisfied = match_accesses(c, f, updates);
-    announce_versions(c, f, updates);
-    if (f->claims_addresses) c.common.addresses->claim(c, f);
-  }
+  inputs in;
+  if (f->accesses + f->versions > 0) match(c, f, in);
+  if (c.seen_busy && in.reads == f->accesses) return wait_for_reads(c, f, in);
   f->state.store(frame_state::waiting, std::memory_order_release);  // who sees it waiting sees what was made ready before
-  drop_pending(c, f, frame::being_created + satisfied);
+  // All reads together count as one.
+  const bool reads_there = in.reads > 0 && start_reads(f, in);
+  drop_pending(c, f, frame::being_created + in.satisfied + (in.reads == 0 ? 0 : in.reads - 1 + (reads_there ? 1 : 0)));
 }
 
 }  // namespace weir::flow

@@ -64,10 +64,39 @@ inline bool subscribe(version& v, waiter& w) {
   return true;
 }
 
-inline void drop_pending(context& c, frame* f, std::uint32_t n) {
-  if (f->pending.fetch_sub(n, std::memory_order_acq_rel) != n) return;
+inline void make_ready(context& c, frame* f) {
   f->state.store(frame_state::ready, std::memory_order_relaxed);
   c.ready.push(f);
+}
+
+// `n` things less that a task waits for. If nothing else was left nobody else counts: then a look is enough.
+inline void drop_pending(context& c, frame* f, std::uint32_t n) {
+  if (f->pending.load(std::memory_order_acquire) == n) {
+    f->pending.store(0, std::memory_order_relaxed);
+    make_ready(c, f);
+  } else if (f->pending.fetch_sub(n, std::memory_order_acq_rel) == n) {
+    make_ready(c, f);
+  }
+}
+
+// Waits for the task's reads, one at a time: true if all are there, from `next_read` on. If not, the task waits for the
+// first that is missing, whose producer goes on from here; nothing of the frame may be touched then.
+//
+// One at a time, because a task whose producers all have to tell it costs two atomic operations an input, and moves its
+// frame's line between as many caches. Who is told last finds the others there.
+inline bool await_reads(frame* f) {
+  const unsigned n = f->accesses;
+  for (std::uintptr_t i = f->next_read; i < n; i++) {
+    access& a = *f->access_at(static_cast<unsigned>(i));
+    if (a.kind() != waiter_kind::read) continue;
+    version& v = *a.source;
+    if (!v.published()) {
+      f->next_read = i;  // again this one: whether it failed is seen only now
+      if (subscribe(v, a)) return false;
+    }
+    if (v.failed) [[unlikely]] f->skipped_because.store(failure_of(v.producer()), std::memory_order_relaxed);
+  }
+  return true;
 }
 
 // One thing less that a waiter's task waits for. `cause` is null, or the name of the task whose failure made it
@@ -87,8 +116,13 @@ inline void publish(context& c, version& v, const char* cause) {
   waiter* w = v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
   while (w != nullptr && w != version::published_mark()) {
     waiter* next = w->next;
-    if (w->kind() == waiter_kind::external) static_cast<external_wait*>(w)->signal();
-    else satisfy(c, *w, cause);
+    if (w->kind() == waiter_kind::read) {
+      if (await_reads(w->task())) drop_pending(c, w->task(), 1);
+    } else if (w->kind() == waiter_kind::external) {
+      static_cast<external_wait*>(w)->signal();
+    } else {
+      satisfy(c, *w, cause);
+    }
     w = next;
   }
 }
@@ -121,8 +155,10 @@ inline void retire(context& c, version& v, std::uint64_t new_readers, std::uint6
 
 }  // namespace implementation
 
-// Readers, the producer and the stream let go of a version; at the end its buffer returns to its pool.
+// Readers, the producer and the stream let go of a version; at the end its buffer returns to its pool. If nobody else is
+// left nobody else can come, and a look is enough.
 inline void drop_users(context& c, version& v, std::uint64_t n = version::one_user) {
+  if (v.users.load(std::memory_order_acquire) == n) return implementation::bury(c, v);
   const std::uint64_t users = v.users.fetch_sub(n, std::memory_order_acq_rel) - n;
   if (implementation::low_half(users) == 0) implementation::unused(c, v, users);
 }

@@ -53,7 +53,7 @@ struct test_datum : datum {
 
 // A thread that creates and runs tasks: what the engine does, without queues.
 struct actor {
-  actor(shared& s, std::uint32_t id) : c(s, 0, id) {}
+  actor(shared& s, std::uint32_t id) : c(s, 0, id, true) {}
 
   struct accesses {
     std::vector<datum*> in, out, inout;
@@ -169,6 +169,37 @@ void a_reader_is_created_while_the_writer_runs() {
   w.a.forget(x);
 }
 TEST(version_model, a_reader_is_created_while_the_writer_runs) { expect_passes(a_reader_is_created_while_the_writer_runs); }
+
+// A task waits for its reads one after the other, and who tells it goes on to the next.
+void a_task_reads_what_two_threads_write() {
+  world w;
+  test_datum x, y;
+  number seen = 0;
+  w.a.spawn({.out = {&x}});
+  w.b.spawn({.out = {&y}});
+  parallel([&] { w.a.run_all(); }, [&] { w.b.run_all(); }, [&] { w.d.spawn({.in = {&x, &y}}, &seen), w.d.run_all(); });
+  require(w.ran() == 3 && seen == 2, "the reader did not read what both wrote");
+  w.d.forget(x);
+  w.d.forget(y);
+}
+TEST(version_model, a_task_reads_what_two_threads_write) { expect_passes(a_task_reads_what_two_threads_write); }
+
+TEST(version_model, a_task_reads_two_data_and_updates_a_third) {
+  expect_passes([] {
+    world w;
+    test_datum x, y, z;
+    number seen = 0;
+    w.a.spawn({.out = {&x}});
+    w.b.spawn({.out = {&y}});
+    w.b.spawn({.out = {&z}});
+    w.d.spawn({.in = {&x, &y}, .inout = {&z}}, &seen);
+    parallel([&] { w.a.run_all(); }, [&] { w.b.run_all(); });
+    require(w.ran() == 4 && seen == 3, "the reader did not read what both wrote");
+    w.d.forget(x);
+    w.d.forget(y);
+    w.d.forget(z);
+  });
+}
 
 TEST(version_model, a_version_is_replaced_while_its_reader_is_running) {
   expect_passes([] {
@@ -383,6 +414,8 @@ TEST(version_model, two_creators_of_tasks_on_the_same_user_memory) {
 }
 
 // The tests above notice when an order is missing.
+TEST(version_model, waiting_for_several_reads_needs_release) { expect_needs(model::weakening::release, a_task_reads_what_two_threads_write); }
+TEST(version_model, waiting_for_several_reads_needs_acquire) { expect_needs(model::weakening::acquire, a_task_reads_what_two_threads_write); }
 TEST(version_model, publication_needs_release) { expect_needs(model::weakening::release, a_reader_is_created_while_the_writer_runs); }
 TEST(version_model, publication_needs_acquire) { expect_needs(model::weakening::acquire, a_reader_is_created_while_the_writer_runs); }
 TEST(version_model, the_end_of_a_version_needs_release) { expect_needs(model::weakening::release, two_readers_and_the_end_of_the_datum); }

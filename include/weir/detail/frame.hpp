@@ -25,7 +25,7 @@ inline constexpr std::int16_t node_interleaved = -2;  // pages round robin over 
 
 // What a thing in a version's waiting list is. Kept in the low bits of waiter::target.
 enum class waiter_kind : std::uint8_t {
-  read,        // access: reads the version
+  read,        // access: reads the version; a task waits for its reads one after the other
   update,      // access: overwrites the version in place once nobody else uses it
   window,      // access: a stream window; its segments wait through waiters of their own
   skip,        // access: moves a stream on, reads nothing
@@ -58,8 +58,10 @@ struct alignas(64) datum : resource {
   runtime_state* runtime = nullptr;
   const char* name = nullptr;
   std::uint32_t element_bytes = 1;
+  std::uint32_t depth = 0;    // of the task that writes `current`: tasks on the longest path before it; protected by owner
   std::int16_t home = 0;      // node whose pool the datum itself came from
 };
+static_assert(sizeof(datum) == 64);
 
 struct access : waiter {
   union {
@@ -124,11 +126,15 @@ struct alignas(64) frame {
   static constexpr std::uint32_t being_created = std::uint32_t{1} << 31;
 
   const task_ops* ops = nullptr;
-  atomic<std::uint32_t> pending{0};  // inputs not yet there, plus being_created until all are matched
+  // What it waits for: 1 for all its reads, 1 for every other input, and being_created until all are matched.
+  atomic<std::uint32_t> pending{0};
   atomic<std::uint16_t> live{0};          // versions alive, where there are several
   std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read, if there is one
   scope_state* scope = nullptr;           // null: the runtime itself
-  frame* next = nullptr;                  // in whatever list holds it
+  union {
+    frame* next = nullptr;                // in whatever list holds it
+    std::uintptr_t next_read;             // in none yet: the access to look at when the read it waits for is there
+  };
   const char* name = nullptr;
   atomic<const char*> skipped_because{nullptr};  // name of the task whose failure makes this one pointless
   std::uint32_t bytes = 0;                // size of the allocation

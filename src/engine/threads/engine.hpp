@@ -39,8 +39,8 @@ using sched::counter;
 
 // A thread that creates or executes tasks: a worker, or one of the program's own (a guest).
 struct alignas(cache_line_bytes) slot {
-  slot(flow::shared& shared, sched::slot_queues& q, const scope_state& root_scope)
-      : queues(q), root(root_scope), flow(shared, q.node, static_cast<std::uint32_t>(q.index) + 1) {}
+  slot(flow::shared& shared, sched::slot_queues& q, const scope_state& root_scope, bool worker)
+      : queues(q), root(root_scope), flow(shared, q.node, static_cast<std::uint32_t>(q.index) + 1, worker) {}
 
   sched::slot_queues& queues;
   const scope_state& root;              // of the engine
