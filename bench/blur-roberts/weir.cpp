@@ -4,6 +4,7 @@
 #include <bench/blur-roberts/tile.hpp>
 #include <bench/common/check.hpp>
 #include <bench/common/control.hpp>
+#include <bench/common/parallel_control.hpp>
 #include <bench/common/interleaved_array.hpp>
 #include <bench/common/page_check.hpp>
 #include <bench/common/registry.hpp>
@@ -61,6 +62,8 @@ class program final : public instance {
   std::uint64_t live_bytes() const override { return grid_.size.elements() * sizeof(double); }
 
  private:
+  void make_data(runtime&, std::size_t first, std::size_t last);
+  void make_chunk(runtime&, std::size_t chunk);
   void spawn_private(runtime& rt, int stage, std::size_t b) { stage == 1 ? spawn_blur(rt, b) : spawn_roberts(rt, b); }
   void spawn_blur(runtime& rt, std::size_t b);
   void spawn_roberts(runtime& rt, std::size_t b);
@@ -81,7 +84,10 @@ class program final : public instance {
     return in(x[n].slice(row * s.columns + column, 1));
   }
   std::size_t pixels(std::size_t b) const { return grid_.shape(b).elements(); }
-  chunking chunks(runtime& rt) const { return chunking::of(grid_.blocks.rows, grid_.blocks.columns, rt.workers()); }
+  tiling tiles(runtime& rt) const {
+    constexpr std::size_t element = sizeof(double);
+    return tiling::of(grid_.blocks.rows, grid_.blocks.columns, 1, rt.workers(), grid_.block.columns * element, grid_.block.rows * element);
+  }
   image_part part(const interleaved_array<double>& whole, std::size_t b) const {
     const extent o = grid_.origin(b);
     return {whole.data(), grid_.size.rows, grid_.size.columns, o.rows, o.columns, grid_.shape(b).columns};
@@ -114,22 +120,46 @@ void program::prepare(runtime& rt) {
   if (options_.shared) {
     whole_blurred_ = interleaved_array<double>(grid_.size.elements());
     whole_edges_ = interleaved_array<double>(grid_.size.elements());
+    for (auto* tokens : {&blurred_token_, &edges_token_}) tokens->resize(grid_.count());
+    make_data(rt, 0, grid_.count());
+    if (options_.parallel_control) control_.emplace(rt, tiles(rt));
+    return;
   }
-  for (std::size_t b = 0; b < grid_.count(); b++) {
+  for (auto* blocks : {&image_, &blurred_, &edges_}) blocks->resize(grid_.count());
+  if (options_.parallel_control) {
+    control_.emplace(rt, tiles(rt));
+    control_->make_chunks(rt, [&](std::size_t chunk) { make_chunk(rt, chunk); });
+  } else {
+    make_data(rt, 0, grid_.count());
+    fill_by_shares(rt, std::span<const data<double>>(image_), [this](std::size_t b, std::span<double> block) { load_block(b, block); });
+  }
+  whole_image_ = {};
+}
+
+void program::make_chunk(runtime& rt, std::size_t chunk) {
+  std::vector<std::size_t> numbers;
+  std::vector<data<double>> filled;
+  control_->chunks().for_each_run(chunk, [&](std::size_t first, std::size_t last) {
+    make_data(rt, first, last);
+    for (std::size_t b = first; b < last; b++) {
+      numbers.push_back(b);
+      filled.push_back(image_[b]);
+    }
+  });
+  fill_by_parts(rt, std::span<const data<double>>(filled), [this, numbers](std::size_t i, std::span<double> block) { load_block(numbers[i], block); });
+}
+
+void program::make_data(runtime& rt, std::size_t first, std::size_t last) {
+  for (std::size_t b = first; b < last; b++) {
     if (options_.shared) {
-      blurred_token_.push_back(rt.make_data<char>(0, "blurred token"));
-      edges_token_.push_back(rt.make_data<char>(0, "edges token"));
+      blurred_token_[b] = rt.make_data<char>(0, "blurred token");
+      edges_token_[b] = rt.make_data<char>(0, "edges token");
     } else {
-      image_.push_back(rt.make_data<double>(block_layout<2>{grid_.shape(b)}.size(), "image"));
-      blurred_.push_back(rt.make_data<double>(pixels(b) + grid_.shape(b).rows, "blurred"));
-      edges_.push_back(rt.make_data<double>(pixels(b), "edges"));
+      image_[b] = rt.make_data<double>(block_layout<2>{grid_.shape(b)}.size(), "image");
+      blurred_[b] = rt.make_data<double>(pixels(b) + grid_.shape(b).rows, "blurred");
+      edges_[b] = rt.make_data<double>(pixels(b), "edges");
     }
   }
-  if (!options_.shared) {
-    fill_by_shares(rt, std::span<const data<double>>(image_), [this](std::size_t b, std::span<double> block) { load_block(b, block); });
-    whole_image_ = {};
-  }
-  if (options_.parallel_control) control_.emplace(rt, chunks(rt), image_);
 }
 
 void program::load_block(std::size_t b, std::span<double> block) const {

@@ -21,12 +21,15 @@ struct runtime_options {
   std::string policy;       // "": WEIR_POLICY if set, else "local". NAME or NAME:parameter=value,...
   bool bind = true;         // a worker runs on one CPU only; threads that are not weir's are never bound
   std::string machine;      // "": the host. Else a machine file or synthetic description: nodes are then pretended
+  // Microseconds an idle worker looks for work before it sleeps; -1: WEIR_SPIN if set, else 2000, or 0 where workers
+  // share CPUs or the cgroup limits CPU time. Waking a worker takes some 5 to 50 us: longer than a short task.
+  std::int64_t spin = -1;
   std::size_t backlog = 0;  // tasks a creator may be ahead of execution; 0: 4096 + 1024 per worker
 };
 
 class runtime {
  public:
-  // Starts the workers. WEIR_POLICY, WEIR_WORKERS and WEIR_BIND=0 give defaults where the options leave them open;
+  // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN and WEIR_BIND=0 give defaults where the options leave them open;
   // with WEIR_STATS=1 the destructor prints statistics on standard error.
   // Throws configuration_error (unknown policy or parameter, negative workers), machine_error.
   explicit runtime(const runtime_options& options = {});

@@ -9,9 +9,16 @@
 namespace weir::memory {
 namespace {
 
-// Chunks: smaller would mean more mbind calls and no huge pages; larger wastes memory in classes that are hardly used.
+// What a size class gets at a time. Smaller: more often under the lock. Larger: wasted in classes that are hardly used.
 constexpr std::size_t first_chunk_bytes = std::size_t{256} << 10;
 constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
+
+// What a pool gets from the system at a time, doubled each time. The system's locks are shared by all threads, so calls
+// should be few: with one for each chunk, the nodes of a large machine stand in line when a program begins. Address
+// space only: pages come when they are touched, as huge pages where the system has some.
+constexpr std::size_t first_extent_bytes = std::size_t{4} << 20, largest_extent_bytes = std::size_t{64} << 20;
+
+std::size_t whole_pages(std::size_t bytes) { return (bytes + os::page_bytes() - 1) & ~(os::page_bytes() - 1); }
 
 void touch_pages(char* p, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += os::page_bytes()) const_cast<volatile char*>(p)[i] = 0;
@@ -30,7 +37,7 @@ pools::pools(os::memory_backend& backend, std::vector<int> os_nodes, bool counte
 
 pools::~pools() {
   for (central& c : central_)
-    for (chunk& k : c.chunks) os_.unmap(k.data, k.bytes);
+    for (extent& e : c.extents) os_.unmap(e.data, e.bytes);
 }
 
 cache::free_block* pools::take_batch(int pool, int size_class) {
@@ -60,7 +67,7 @@ void pools::carve(int pool, int size_class, char*& begin, char*& end) {
   shelf& s = c.shelves[static_cast<std::size_t>(size_class)];
   if (s.open_chunk < 0 || c.chunks[static_cast<std::size_t>(s.open_chunk)].used + block_bytes > c.chunks[static_cast<std::size_t>(s.open_chunk)].bytes) {
     const std::size_t wanted = std::max(block_bytes, s.open_chunk < 0 ? first_chunk_bytes : chunk_bytes);
-    char* data = new_chunk(pool, wanted, true);
+    char* data = new_chunk(pool, wanted);
     if (data == nullptr) throw std::bad_alloc();
     c.chunks.push_back({data, wanted, 0, block_bytes});
     s.open_chunk = static_cast<int>(c.chunks.size()) - 1;
@@ -72,33 +79,59 @@ void pools::carve(int pool, int size_class, char*& begin, char*& end) {
   k.used += n * block_bytes;
 }
 
-char* pools::new_chunk(int pool, std::size_t bytes, bool touch) {
+// The pool is locked.
+char* pools::new_chunk(int pool, std::size_t bytes) {
+  bytes = whole_pages(bytes);
+  central& c = central_[static_cast<std::size_t>(pool)];
+  if (c.extents.empty() || c.extents.back().used + bytes > c.extents.back().bytes) {
+    const std::size_t next = c.extents.empty() ? first_extent_bytes : std::min(2 * c.extents.back().bytes, largest_extent_bytes);
+    const std::size_t wanted = std::max(next, bytes);
+    char* data = new_extent(pool, wanted);
+    if (data == nullptr) return nullptr;
+    c.extents.push_back({data, wanted, 0});
+  }
+  extent& e = c.extents.back();
+  char* p = e.data + e.used;
+  e.used += bytes;
+  // First touch is all there is: a worker refills from its own node, so touching now puts the pages there.
+  if (pool < node_count() && bind_refused_.load(std::memory_order_relaxed)) touch_pages(p, bytes);
+  return p;
+}
+
+char* pools::new_extent(int pool, std::size_t bytes) {
   const std::size_t alignment = bytes >= chunk_bytes ? chunk_bytes : os::page_bytes();
-  auto* p = static_cast<char*>(os_.map((bytes + os::page_bytes() - 1) & ~(os::page_bytes() - 1), alignment));
+  auto* p = static_cast<char*>(os_.map(whole_pages(bytes), alignment));
   if (p == nullptr) return nullptr;
   // Interleaving and first touch place page by page: a huge page would put all its blocks on one node.
   const bool by_page = pool >= node_count() && node_count() > 1;
   if (alignment == chunk_bytes || by_page) madvise(p, bytes, by_page ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   if (node_count() < 2) return p;
   if (pool < node_count()) {
-    if (!os_.prefer_node(p, bytes, os_nodes_[static_cast<std::size_t>(pool)])) {
-      bind_refused_.store(true, std::memory_order_relaxed);
-      // First touch is all that is left: a worker refills from its own node, so touching now puts the pages there.
-      if (touch) touch_pages(p, bytes);
-    }
+    if (!os_.prefer_node(p, bytes, os_nodes_[static_cast<std::size_t>(pool)])) bind_refused_.store(true, std::memory_order_relaxed);
   } else if (pool == pool_of(place_interleaved) && !os_.interleave(p, bytes, os_nodes_)) {
     interleave_refused_.store(true, std::memory_order_relaxed);
   }
   return p;
 }
 
+void pools::warm_up(int node) {
+  central& c = central_[static_cast<std::size_t>(pool_of(node))];
+  std::lock_guard guard(c.lock);
+  if (!c.extents.empty()) return;
+  char* p = new_extent(pool_of(node), first_extent_bytes);
+  if (p == nullptr) return;  // whoever needs memory will be told
+  c.extents.push_back({p, first_extent_bytes, 0});
+  touch_pages(p, 1);
+}
+
 void* pools::allocate_large(int pool, std::size_t bytes) {
-  char* p = new_chunk(pool, bytes, true);
+  char* p = new_extent(pool, bytes);
   if (p == nullptr) throw std::bad_alloc();
+  if (pool < node_count() && bind_refused_.load(std::memory_order_relaxed)) touch_pages(p, bytes);
   return p;
 }
 
-void pools::release_large(int, void* p, std::size_t bytes) noexcept { os_.unmap(p, (bytes + os::page_bytes() - 1) & ~(os::page_bytes() - 1)); }
+void pools::release_large(int, void* p, std::size_t bytes) noexcept { os_.unmap(p, whole_pages(bytes)); }
 
 void pools::add(int pool, std::int64_t bytes) noexcept {
   const auto charge = [bytes](usage& u) { raise(u.peak, u.live.fetch_add(bytes, std::memory_order_relaxed) + bytes); };

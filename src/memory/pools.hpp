@@ -143,6 +143,8 @@ class pools {
   std::int64_t peak_bytes(int node) const;
   void reset_peaks();
   losses lost() const;
+  // Gets a node's first memory from the system now, so that its first tasks need not wait for it.
+  void warm_up(int node);
   int node_of(const void* p) const;  // index of the node this page is on, or place_unknown; a system call
 
   // Calls f(first byte, bytes handed out, block bytes) for every chunk that was cut into blocks; f must not allocate.
@@ -168,10 +170,16 @@ class pools {
     cache::free_block* batches = nullptr;
     int open_chunk = -1;
   };
+  struct extent {
+    char* data;
+    std::size_t bytes;
+    std::size_t used;  // cut into chunks so far
+  };
   struct alignas(cache_line_bytes) central {
     mutable spin_lock lock;
     std::array<shelf, class_count> shelves;
     std::vector<chunk> chunks;
+    std::vector<extent> extents;  // chunks are cut from the last one
   };
   struct alignas(cache_line_bytes) usage {
     atomic<std::int64_t> live{0};
@@ -183,7 +191,8 @@ class pools {
   cache::free_block* take_batch(int pool, int size_class);
   void put_batch(int pool, int size_class, cache::free_block* head, std::uint32_t count) noexcept;
   void carve(int pool, int size_class, char*& begin, char*& end);
-  char* new_chunk(int pool, std::size_t bytes, bool touch);
+  char* new_chunk(int pool, std::size_t bytes);
+  char* new_extent(int pool, std::size_t bytes);
   void* allocate_large(int pool, std::size_t bytes);
   void release_large(int pool, void* p, std::size_t bytes) noexcept;
   void add(int pool, std::int64_t bytes) noexcept;

@@ -36,6 +36,16 @@ struct parameters {
 
 inline constexpr int here = -1;  // the task stays with the worker that activated it
 
+// What a placement rule wants: a node, or `here`. An initial task decides where everything after it lives, so workers
+// of other nodes leave it alone for long.
+struct wish {
+  int node;
+  bool initial = false;
+
+  wish(int wished_node, bool is_initial = false) : node(wished_node), initial(is_initial) {}
+  bool operator==(const wish&) const = default;
+};
+
 // What a placement rule may look at.
 struct view {
   const machine::description& machine;
@@ -47,8 +57,8 @@ struct view {
   scratch& own;
 };
 
-// Second axis: the node a ready task should run on, or `here`.
-using placement_rule = int (*)(const view&, flow::frame*);
+// Second axis.
+using placement_rule = wish (*)(const view&, flow::frame*);
 
 struct policy {
   std::string name;
@@ -64,8 +74,8 @@ policy parse(std::string_view specification);
 std::vector<std::string> names();
 
 // Rules; one file each.
-int push_inputs(const view&, flow::frame*);    // by where the inputs are
-int push_outputs(const view&, flow::frame*);   // by where the outputs are
-int push_weighted(const view&, flow::frame*);  // by both, reads and writes weighing differently
+wish push_inputs(const view&, flow::frame*);    // by where the inputs are
+wish push_outputs(const view&, flow::frame*);   // by where the outputs are
+wish push_weighted(const view&, flow::frame*);  // by both, reads and writes weighing differently
 
 }  // namespace weir::place

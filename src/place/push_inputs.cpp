@@ -22,7 +22,7 @@ std::uint64_t bytes_of(flow::frame* task) {
 // stealing (seed 000 section 3.2), the initial data are spread by chance: whoever is idle first gets most. Instead they
 // go to the workers' nodes in turn, as seed 003's DEP does (section II.A, "round-robin, with a stride"). Children of a
 // task that has data of its own stay with it: it has been placed, and they are part of it.
-int spread_initial(const view& v, flow::frame* task) {
+wish spread_initial(const view& v, flow::frame* task) {
   std::uint64_t written = 0;
   bool placed = false;
   flow::for_each_output(task, [&](std::uint64_t bytes, int node) {
@@ -32,7 +32,7 @@ int spread_initial(const view& v, flow::frame* task) {
   if (placed || written < v.chosen.push_threshold_bytes) return here;
   if (v.running != nullptr && bytes_of(v.running) >= v.chosen.push_threshold_bytes) return here;
   const std::size_t turn = v.own.spread++ / v.chosen.stride;
-  return v.node_of_worker[turn % v.node_of_worker.size()];
+  return {v.node_of_worker[turn % v.node_of_worker.size()], true};
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ int spread_initial(const view& v, flow::frame* task) {
 //
 // Where one input has more than half of the bytes its node is the cheapest, whatever the rest, on any machine whose
 // costs obey the triangle inequality: going elsewhere costs more for that half than it can save for the other.
-int push_inputs(const view& v, flow::frame* task) {
+wish push_inputs(const view& v, flow::frame* task) {
   if (task->main_input != flow::frame::no_main_input) {
     const flow::access& main = *task->access_at(task->main_input);
     const int node = main.source->node;

@@ -4,7 +4,7 @@
 
 namespace weir::place {
 
-int push_outputs(const view& v, flow::frame* task) {
+wish push_outputs(const view& v, flow::frame* task) {
   byte_tally tally;
   flow::for_each_output(task, [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
   if (tally.total_bytes() < v.chosen.push_threshold_bytes) return here;

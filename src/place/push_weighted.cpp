@@ -4,7 +4,7 @@
 
 namespace weir::place {
 
-int push_weighted(const view& v, flow::frame* task) {
+wish push_weighted(const view& v, flow::frame* task) {
   byte_tally tally;
   flow::for_each_input(task, [&](std::uint64_t bytes, int node) { tally.add(bytes, node, v.chosen.weight_in); });
   flow::for_each_output(task, [&](std::uint64_t bytes, int node) { tally.add(bytes, node, v.chosen.weight_out); });

@@ -80,7 +80,7 @@ class test_view {
   const machine::description& machine() const { return machine_; }
   bool has_worker(int node) const { return has_worker_[static_cast<std::size_t>(node)] != 0; }
   int ask(placement_rule rule, flow::frame* task, flow::frame* running = nullptr) {
-    return rule({machine_, chosen, has_worker_, workers_, node_, running, own_}, task);
+    return rule({machine_, chosen, has_worker_, workers_, node_, running, own_}, task).node;
   }
   int ask(placement_rule rule, const std::vector<part>& inputs, const std::vector<part>& outputs = {}) {
     test_task t(inputs, outputs);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace weir::detail {
 namespace {
@@ -44,6 +45,19 @@ bool chosen_binding(const runtime_options& o) {
   if (text == nullptr) return o.bind;
   if (std::strcmp(text, "0") != 0 && std::strcmp(text, "1") != 0) throw configuration_error(std::string("WEIR_BIND=") + text + ": expected 0 or 1");
   return o.bind && text[0] == '1';
+}
+
+// Spinning workers take time from each other where there are more of them than CPUs, or where time is limited.
+std::uint64_t chosen_spin_ns(const runtime_options& o, const machine::description& m, std::size_t workers) {
+  constexpr std::uint64_t usual_us = 2000, most_us = 3'600'000'000;
+  std::int64_t us = o.spin;
+  if (const char* text = environment("WEIR_SPIN"); text != nullptr && us < 0) {
+    const auto [end, error] = std::from_chars(text, text + std::strlen(text), us);
+    if (error != std::errc() || *end != '\0' || us < 0) throw configuration_error(std::string("WEIR_SPIN=") + text + ": expected microseconds, 0 and up");
+  }
+  if (us >= 0) return std::min<std::uint64_t>(static_cast<std::uint64_t>(us), most_us) * 1000;
+  const std::size_t cpus = m.is_host ? m.cpus.size() : std::thread::hardware_concurrency();
+  return m.cpu_quota > 0 || workers > cpus ? 0 : usual_us * 1000;
 }
 
 std::vector<int> chosen_cpus(const runtime_options& o, const machine::description& m) {

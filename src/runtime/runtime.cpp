@@ -10,7 +10,7 @@ namespace weir {
 namespace detail {
 
 runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, std::vector<int> cpus)
-    : machine(std::move(m)), policy_name(p.name), engine(machine, std::move(cpus), std::move(p), {chosen_binding(o), o.backlog}), start_ns(os::now_ns()) {}
+    : machine(std::move(m)), policy_name(p.name), engine(machine, cpus, std::move(p), {chosen_binding(o), o.backlog, chosen_spin_ns(o, machine, cpus.size())}), start_ns(os::now_ns()) {}
 
 void hold(runtime_state& s) { s.holders.fetch_add(1, std::memory_order_relaxed); }
 

@@ -32,6 +32,7 @@ statistics collect_statistics(const runtime_state&);
 // What the options and the environment ask for. Throw configuration_error.
 place::policy chosen_policy(const runtime_options&);
 bool chosen_binding(const runtime_options&);
+std::uint64_t chosen_spin_ns(const runtime_options&, const machine::description&, std::size_t workers);
 // CPUs (indices into the machine's) for the workers, spread over the nodes, in ascending order of node.
 std::vector<int> chosen_cpus(const runtime_options&, const machine::description&);
 

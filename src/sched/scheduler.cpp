@@ -36,7 +36,8 @@ scheduler::scheduler(const machine::description& m, std::vector<int> worker_node
       node_has_worker_(nodes_, 0),
       workers_of_node_(nodes_),
       slots_(worker_nodes_.size() + max_guests),
-      required_(nodes_) {
+      required_(nodes_),
+      initial_(nodes_) {
   for (int w = 0; w < worker_count(); w++) {
     const auto node = static_cast<std::size_t>(worker_nodes_[static_cast<std::size_t>(w)]);
     node_has_worker_[node] = 1;
@@ -89,17 +90,22 @@ int scheduler::add_guest(int node) {
   return index;
 }
 
-int scheduler::place(slot_queues& self, frame* f) {
+place::wish scheduler::place(slot_queues& self, frame* f) {
   if (f->affinity >= 0) return f->affinity;
   if (policy_.rule == nullptr || nodes_ < 2) return place::here;
   return policy_.rule({machine_, policy_.chosen, node_has_worker_, worker_nodes_, self.node, self.running, self.placement}, f);
 }
 
+bool scheduler::wake_one_of_node(int node) {
+  for (int w : workers_of_node_[static_cast<std::size_t>(node)])
+    if (sleep.wake(w)) return true;
+  return false;
+}
+
 bool scheduler::route(slot_queues& self, frame* f) {
   if (f->required) {
     required_[static_cast<std::size_t>(f->affinity)].push(f);
-    for (int w : workers_of_node_[static_cast<std::size_t>(f->affinity)])
-      if (sleep.wake(w)) break;
+    wake_one_of_node(f->affinity);
     return true;
   }
   if (policy_.discipline == place::queues::central) {
@@ -107,8 +113,13 @@ bool scheduler::route(slot_queues& self, frame* f) {
     return true;
   }
   if (nodes_ < 2) return false;
-  const int node = place(self, f);
-  return node != place::here && node != self.node && push_to_node(self, f, node);
+  const place::wish wish = place(self, f);
+  if (wish.initial) {
+    initial_[static_cast<std::size_t>(wish.node)].push(f);
+    if (!wake_one_of_node(wish.node)) sleep.work_published(0);  // if that node's workers stay busy somebody has to see it
+    return true;
+  }
+  return wish.node != place::here && wish.node != self.node && push_to_node(self, f, wish.node);
 }
 
 // Seed 000 Algorithm 1, lines 29-33: to the inbox of a random worker of that node.
@@ -116,7 +127,8 @@ bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   const auto& workers = workers_of_node_[static_cast<std::size_t>(node)];
   if (workers.empty()) return false;
   const int target = workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))];
-  if (!slot(target).pushed.try_push(f)) {
+  slot_queues& its = slot(target);
+  if (!(f->priority > 0 ? its.pushed_urgent : its.pushed).try_push(f)) {
     self.pushes_refused.add(1);
     return false;
   }
@@ -137,27 +149,48 @@ frame* scheduler::take_own(slot_queues& self) {
     if (frame* f = central_.pop()) return f;
   }
   if (frame* f = self.urgent.pop()) return f;
+  if (nodes_ > 1)
+    if (frame* f = self.pushed_urgent.try_pop()) return f;
   if (frame* f = self.normal.pop()) return f;
-  if (self.node >= 0)
+  if (self.node >= 0) {
     if (frame* f = required_[static_cast<std::size_t>(self.node)].pop()) return f;
+    if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
+  }
   return self.pushed.try_pop();
 }
 
 frame* scheduler::steal_from(slot_queues& self, slot_queues& victim) {
   if (&victim == &self) return nullptr;
-  for (deque<frame*>* q : {&victim.urgent, &victim.normal}) {
-    if (q->empty()) continue;
-    if (auto stolen = q->steal()) return stolen.item;
-  }
+  if (!victim.urgent.empty())
+    if (auto stolen = victim.urgent.steal()) return stolen.item;
+  if (!victim.pushed_urgent.empty())
+    if (frame* f = victim.pushed_urgent.try_pop()) return f;
+  if (!victim.normal.empty())
+    if (auto stolen = victim.normal.steal()) return stolen.item;
   return victim.pushed.empty() ? nullptr : victim.pushed.try_pop();
+}
+
+// Since this worker began to doze; false for those that had nothing then.
+bool scheduler::no_progress(const slot_queues& self, const slot_queues& victim) {
+  const std::uint64_t before = self.finished_before[static_cast<std::size_t>(victim.index)];
+  return before != slot_queues::had_nothing && victim.finished.read() == before;
 }
 
 // From a worker of another node. A greedy thief does not rely on the hint: the owner may be in a long task while others
 // fill its inbox.
 bool scheduler::may_take(const slot_queues& self, const slot_queues& victim, manners how) {
   if (how == manners::patient) return victim.offers.load(std::memory_order_relaxed) && leaves_something(victim);
-  const std::uint64_t before = self.finished_before[static_cast<std::size_t>(victim.index)];
-  return (before != slot_queues::had_nothing && victim.finished.read() == before) || leaves_something(victim);
+  return no_progress(self, victim) || leaves_something(victim);
+}
+
+frame* scheduler::take_initial(slot_queues& self) {
+  for (const auto& level : victims_[static_cast<std::size_t>(self.node)])
+    for (int w : level) {
+      const slot_queues& q = slot(w);
+      if (!no_progress(self, q)) continue;
+      if (frame* f = initial_[static_cast<std::size_t>(q.node)].pop()) return f;
+    }
+  return nullptr;
 }
 
 frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners how) {
@@ -165,6 +198,7 @@ frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, 
   if (n == 0) return nullptr;
   std::size_t i = n == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(n));
   for (std::size_t tried = 0; tried < n; tried++, i = i + 1 == n ? 0 : i + 1) {
+    if (!self.nothing_pushed()) return nullptr;  // on a large machine a round takes longer than a task
     slot_queues& victim = slot(level[i]);
     if (far && !may_take(self, victim, how)) continue;
     if (frame* f = steal_from(self, victim)) return f;
@@ -190,12 +224,14 @@ frame* scheduler::steal_round(slot_queues& self, manners how) {
     if (level == 0)
       if (frame* f = steal_from_guests(self)) return f;
   }
-  return nullptr;
+  return how == manners::desperate ? take_initial(self) : nullptr;
 }
 
 bool scheduler::any_work_for(const slot_queues& self, manners how) const {
   if (!central_.empty()) return true;
   if (self.node >= 0 && !required_[static_cast<std::size_t>(self.node)].empty()) return true;
+  for (std::size_t n = 0; n < nodes_; n++)
+    if ((how != manners::patient || static_cast<int>(n) == self.node) && !initial_[n].empty()) return true;
   const int end = slot_count();
   for (int i = 0; i < end; i++) {
     const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
@@ -205,15 +241,20 @@ bool scheduler::any_work_for(const slot_queues& self, manners how) const {
   return false;
 }
 
-bool scheduler::note_progress(slot_queues& self) {
-  bool any = false;
+scheduler::held_back scheduler::note_progress(slot_queues& self) {
+  held_back found = held_back::nothing;
   for (int w = 0; w < worker_count(); w++) {
     const slot_queues& q = slot(w);
-    const bool held = q.node != self.node && has_something(q);
-    self.finished_before[static_cast<std::size_t>(w)] = held ? q.finished.read() : slot_queues::had_nothing;
-    any |= held;
+    std::uint64_t& before = self.finished_before[static_cast<std::size_t>(w)];
+    before = slot_queues::had_nothing;
+    if (!self.nothing_pushed()) return held_back::nothing;
+    if (q.node == self.node) continue;
+    const bool tasks = has_something(q);
+    if (!tasks && initial_[static_cast<std::size_t>(q.node)].empty()) continue;
+    before = q.finished.read();
+    if (found != held_back::tasks) found = tasks ? held_back::tasks : held_back::initial_tasks;
   }
-  return any;
+  return found;
 }
 
 void scheduler::published(slot_queues& self) {

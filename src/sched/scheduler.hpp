@@ -46,10 +46,12 @@ struct alignas(cache_line_bytes) slot_queues {
   deque<frame*> normal;
   deque<frame*> urgent{64};  // priority::high
   inbox<frame*> pushed{inbox_capacity};
+  inbox<frame*> pushed_urgent{64};
   counter pushes, pushes_refused, finished;
   std::array<counter, max_distance_classes> steals;
-  std::uint32_t typical_task_us = 5000;       // running average of a sample; see doze_microseconds()
+  std::uint32_t typical_task_us = 0;          // running average of a sample; see doze_microseconds()
   std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze, or had_nothing
+  bool took_notes = false;                    // in finished_before, while it spins
   bool offering = false;                      // what `offers` holds, for its owner
 
   // Whether thieves of other nodes may find something here: a hint on a line of its own, which changes far less often
@@ -57,6 +59,9 @@ struct alignas(cache_line_bytes) slot_queues {
   alignas(cache_line_bytes) atomic<bool> offers{false};
 
   static constexpr std::uint64_t had_nothing = ~std::uint64_t{0};
+
+  bool nothing_pushed() const { return pushed.empty() && pushed_urgent.empty(); }
+  bool nothing_urgent() const { return urgent.empty() && pushed_urgent.empty(); }
 
   // Larger: a burst of pushes to one node fits, but more tasks wait there while others are idle for the grace
   // period. Smaller: tasks stay far from their data.
@@ -112,23 +117,40 @@ class scheduler {
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
   // One round of stealing. A patient thief takes from workers of other nodes only what is more than far_reserve_tasks;
-  // a greedy one takes anything from those that finished no task while it dozed.
-  enum class manners { patient, greedy };
+  // a greedy one takes anything from those that finished no task while it dozed, but initial tasks; a desperate one
+  // takes also those.
+  enum class manners { patient, greedy, desperate };
   frame* steal_round(slot_queues& self, manners);
   // Whether such a round could find something.
   bool any_work_for(const slot_queues& self, manners) const;
   bool all_queues_empty() const;
 
-  // Whether far workers hold anything, whatever a patient thief thinks of it; remembers how far those have got.
-  bool note_progress(slot_queues& self);
-  // A worker that sees only what a patient thief leaves alone dozes, and then is greedy. While one does, publishers
-  // need not wake others for so little.
+  // What far workers hold that a patient thief leaves alone. Remembers how far they have got. Nothing, if something was
+  // sent to this worker meanwhile.
+  enum class held_back { nothing, initial_tasks, tasks };
+  held_back note_progress(slot_queues& self);
+  // As after a doze, for a worker that spins as long: the first time it only takes notes.
+  manners spun(slot_queues& self) {
+    const manners result = self.took_notes ? manners::greedy : manners::patient;
+    self.took_notes = !self.took_notes;
+    if (self.took_notes) note_progress(self);
+    return result;
+  }
+  // Twice what tasks take here: a worker that finishes none in that time is in a long one, and what waits behind it
+  // should be taken. At least some time slices of the system: it may just be waking up, or have lost its CPU. At most a
+  // tenth of a second: the estimate may be wrong.
+  static constexpr std::uint32_t shortest_doze_microseconds = 20'000, longest_doze_microseconds = 100'000;
+  static std::uint32_t doze_microseconds(const slot_queues& self) { return std::clamp(2 * self.typical_task_us, shortest_doze_microseconds, longest_doze_microseconds); }
+  // A worker that sees only such things dozes for a time, and then has the manners that this returns. While one does,
+  // publishers need not wake others for so little.
   template <class AnyWorkLeft>
-  void doze(slot_queues& self, AnyWorkLeft&& any_work_left) {
+  manners doze(slot_queues& self, held_back what, AnyWorkLeft&& any_work_left) {
     dozing_.fetch_add(1, std::memory_order_relaxed);
-    sleep.doze(self.index, any_work_left, doze_microseconds(self));
+    const bool initial = what == held_back::initial_tasks;
+    const bool time_is_up = sleep.doze(self.index, any_work_left, initial ? longest_doze_microseconds : doze_microseconds(self));
     dozing_.fetch_sub(1, std::memory_order_relaxed);
     atomic_fence(std::memory_order_seq_cst);  // a publisher that still saw us dozing published before we look again
+    return !time_is_up ? manners::patient : initial ? manners::desperate : manners::greedy;
   }
 
   sleep_control<> sleep;
@@ -139,22 +161,24 @@ class scheduler {
   static constexpr std::size_t far_reserve_tasks = 3;
 
  private:
-  // Twice what tasks take here: a worker that finishes none in that time is in a long one, and what waits behind it
-  // should be taken. The limits keep a wrong estimate from hurting: not a wake-up every few microseconds, not a task
-  // left lying for a tenth of a second.
-  static std::uint32_t doze_microseconds(const slot_queues& self) { return std::clamp<std::uint32_t>(2 * self.typical_task_us, 50, 100'000); }
   void order_victims();
-  int place(slot_queues& self, frame*);
+  place::wish place(slot_queues& self, frame*);
   bool push_to_node(slot_queues& self, frame*, int node);
-  static bool leaves_something(const slot_queues& victim) { return victim.normal.size() + victim.urgent.size() + victim.pushed.size() > far_reserve_tasks; }
-  static bool has_something(const slot_queues& victim) { return !victim.normal.empty() || !victim.urgent.empty() || !victim.pushed.empty(); }
+  bool wake_one_of_node(int node);
+  frame* take_initial(slot_queues& self);
+  static std::size_t held_tasks(const slot_queues& q) { return q.normal.size() + q.urgent.size() + q.pushed.size() + q.pushed_urgent.size(); }
+  static bool leaves_something(const slot_queues& victim) { return held_tasks(victim) > far_reserve_tasks; }
+  static bool has_something(const slot_queues& victim) { return !victim.normal.empty() || !victim.nothing_urgent() || !victim.pushed.empty(); }
+  // Not at once when there is one task too many: the hint should not follow every push and pop.
   void update_offer(slot_queues& self) {
-    if (const bool now = leaves_something(self); now != self.offering) {
-      self.offering = now;
-      self.offers.store(now, std::memory_order_relaxed);
-    }
+    const std::size_t held = held_tasks(self);
+    const bool now = held > (self.offering ? far_reserve_tasks : 2 * far_reserve_tasks);
+    if (now == self.offering) return;
+    self.offering = now;
+    self.offers.store(now, std::memory_order_relaxed);
   }
   frame* steal_from(slot_queues& self, slot_queues& victim);
+  static bool no_progress(const slot_queues& self, const slot_queues& victim);
   static bool may_take(const slot_queues& self, const slot_queues& victim, manners);
   frame* steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners);
   frame* steal_from_guests(slot_queues& self);
@@ -173,6 +197,7 @@ class scheduler {
   atomic<int> dozing_{0};
   locked_queue central_;
   std::vector<locked_queue> required_;  // by node
+  std::vector<locked_queue> initial_;   // by node: tasks that decide where data will be
 };
 
 }  // namespace weir::sched

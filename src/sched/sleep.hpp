@@ -96,15 +96,17 @@ class sleep_control {
     while (mine.load(std::memory_order_acquire) == asleep) Atomics::wait(mine, asleep);
   }
   // As sleep, but for at most this long: for a worker that leaves work to others and wants to see what became of it.
+  // True: it slept until the time was up (or a signal came).
   template <class AnyWorkLeft>
-  void doze(int worker, AnyWorkLeft&& any_work_left, std::uint32_t microseconds) {
+  bool doze(int worker, AnyWorkLeft&& any_work_left, std::uint32_t microseconds) {
     word& mine = words_[worker];
     mine.store(asleep, std::memory_order_relaxed);
     state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
     Atomics::fence(std::memory_order_seq_cst);
-    if (!any_work_left()) Atomics::wait_for(mine, asleep, microseconds);
+    const bool waits = !any_work_left();
+    if (waits) Atomics::wait_for(mine, asleep, microseconds);
     // Woken: the waker has done the accounting. Time is up, or for no reason: as if it had not gone to sleep.
-    cancel(mine);
+    return cancel(mine) && waits;
   }
   template <class AnyWorkLeft>
   void sleep(int worker, AnyWorkLeft&& any_work_left) {
@@ -156,8 +158,11 @@ class sleep_control {
   }
 
   // The worker that was going to sleep does not. If a waker was faster, it does the accounting.
-  void cancel(word& mine) {
-    if (mine.exchange(awake, std::memory_order_acquire) == asleep) state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
+  // True: nobody was.
+  bool cancel(word& mine) {
+    if (mine.exchange(awake, std::memory_order_acquire) != asleep) return false;
+    state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
+    return true;
   }
 
   const int workers_;

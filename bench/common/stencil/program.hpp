@@ -5,6 +5,7 @@
 #include <bench/common/control.hpp>
 #include <bench/common/interleaved_array.hpp>
 #include <bench/common/kernel.hpp>
+#include <bench/common/parallel_control.hpp>
 #include <bench/common/page_check.hpp>
 #include <bench/common/stencil/padded_array.hpp>
 
@@ -29,20 +30,15 @@ class program : public instance {
       const std::size_t n = padded_array<Dimensions>::memory_elements(grid_.size);
       for (int g = 0; g < generations; g++) arrays_[g] = interleaved_array<double>(n);
     }
-    for (int g = 0; g < generations; g++)
-      for (std::size_t b = 0; b < grid_.count(); b++) {
-        if (options_.shared)
-          tokens_[g].push_back(rt.make_data<char>(0, "block token"));
-        else
-          blocks_[g].push_back(rt.make_data<double>(layout(b).size(), "block"));
-      }
-    if (options_.shared)
-      fill_by_chunks(rt, chunks(rt), [&](std::size_t first, std::size_t last) {
-        for (std::size_t b = first; b < last; b++) spawn_shared_fill(rt, b);
-      });
-    else
-      fill_by_shares(rt, std::span<const data<double>>(blocks_[0]), [&](std::size_t b, std::span<double> block) { fill_private(b, block); });
-    if (options_.parallel_control) control_.emplace(rt, chunks(rt), blocks_[0]);
+    for (int g = 0; g < generations; g++) (options_.shared ? tokens_[g].resize(grid_.count()) : blocks_[g].resize(grid_.count()));
+    if (options_.parallel_control) {
+      control_.emplace(rt, tiles(rt));
+      control_->make_chunks(rt, [&](std::size_t chunk) { make_chunk(rt, chunk); });
+      return;
+    }
+    make_data(rt, 0, grid_.count());
+    if (options_.shared) fill_by_chunks(rt, chunks(rt), [&](std::size_t first, std::size_t last) { spawn_shared_fills(rt, first, last); });
+    else fill_by_shares(rt, blocks_of(0, grid_.count()), [this](std::size_t b, std::span<double> block) { fill_private(b, block); });
   }
 
   void run(runtime& rt) override {
@@ -106,15 +102,48 @@ class program : public instance {
     const std::size_t outer = grid_.outer(Dimensions);
     return chunking::of(outer, grid_.count() / outer, rt.workers());
   }
+  // Chunks of neighbouring blocks in the two outer dimensions.
+  tiling tiles(runtime& rt) const {
+    const extent& n = grid_.blocks;
+    const extent& b = grid_.block;
+    constexpr std::size_t element = sizeof(double);
+    if (Dimensions == 3) return tiling::of(n.planes, n.rows, n.columns, rt.workers(), b.rows * b.columns * element, b.planes * b.columns * element);
+    if (Dimensions == 2) return tiling::of(n.rows, n.columns, 1, rt.workers(), b.columns * element, b.rows * element);
+    return tiling::of(n.columns, 1, 1, rt.workers(), element, 0);
+  }
+  void make_chunk(runtime& rt, std::size_t chunk) {
+    std::vector<std::size_t> numbers;
+    std::vector<data<double>> filled;
+    control_->chunks().for_each_run(chunk, [&](std::size_t first, std::size_t last) {
+      make_data(rt, first, last);
+      if (options_.shared) return spawn_shared_fills(rt, first, last);
+      for (std::size_t b = first; b < last; b++) {
+        numbers.push_back(b);
+        filled.push_back(blocks_[0][b]);
+      }
+    });
+    fill_by_parts(rt, std::span<const data<double>>(filled), [this, numbers](std::size_t i, std::span<double> block) { fill_private(numbers[i], block); });
+  }
   std::size_t longest_side() const {
     const extent& b = grid_.block;
     return Dimensions == 1 ? 1 : std::max({b.planes * b.rows, b.planes * b.columns, Dimensions == 3 ? b.rows * b.columns : 0});
   }
   padded_array<Dimensions> shared_array(int t) const { return {const_cast<double*>(arrays_[t & (generations - 1)].data()), grid_.size}; }
 
-  void spawn_shared_fill(runtime& rt, std::size_t b) {
+  void make_data(runtime& rt, std::size_t first, std::size_t last) {
+    for (int g = 0; g < generations; g++)
+      for (std::size_t b = first; b < last; b++) {
+        if (options_.shared)
+          tokens_[g][b] = rt.make_data<char>(0, "block token");
+        else
+          blocks_[g][b] = rt.make_data<double>(layout(b).size(), "block");
+      }
+  }
+  std::span<const data<double>> blocks_of(std::size_t first, std::size_t last) const { return std::span(blocks_[0]).subspan(first, last - first); }
+  void spawn_shared_fills(runtime& rt, std::size_t first, std::size_t last) {
     static constexpr task_options named{.name = "fill"};
-    rt.spawn(named, out(tokens_[0][b]), [this, b](auto) { for (int g = 0; g < generations; g++) shared_array(g).fill(options_.seed, grid_.origin(b), grid_.shape(b)); });
+    for (std::size_t b = first; b < last; b++)
+      rt.spawn(named, out(tokens_[0][b]), [this, b](auto) { for (int g = 0; g < generations; g++) shared_array(g).fill(options_.seed, grid_.origin(b), grid_.shape(b)); });
   }
   void fill_private(std::size_t b, std::span<double> block) const;
   void copy_out(std::size_t b, const double* from, std::size_t plane_stride, std::size_t row_stride);

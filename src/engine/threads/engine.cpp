@@ -84,7 +84,8 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       shared_(m.is_host ? os::host_memory() : os::pretended_memory(), os_nodes_of(m), p.outputs),
       scheduler_(m, nodes_of(m, worker_cpus), std::move(p)),
       slots_(worker_cpus.size() + sched::scheduler::max_guests),
-      bound_(o.bind && m.is_host) {
+      bound_(o.bind && m.is_host),
+      spin_ns_(o.spin_ns) {
   for (std::size_t i = 0; i < m.cpus.size(); i++) {
     const auto os = static_cast<std::size_t>(m.cpus[i].os_index);
     if (node_of_os_cpu_.size() <= os) node_of_os_cpu_.resize(os + 1, -1);
@@ -183,6 +184,8 @@ void engine::worker_main(int worker, int cpu) {
   scheduler_.make_worker_slot(worker);
   auto* mine = new slot(shared_, scheduler_.slot(worker), root_, true);
   become_worker(*mine);
+  if (shared_.several_nodes)
+    for (memory::pools* p : {&shared_.frames, &shared_.buffers}) p->warm_up(mine->queues.node);
   slots_[static_cast<std::size_t>(worker)].store(mine, std::memory_order_release);
   workers_ready_.fetch_add(1, std::memory_order_release);
   notify_waiters();

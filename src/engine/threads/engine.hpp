@@ -59,6 +59,7 @@ struct alignas(cache_line_bytes) slot {
 struct options {
   bool bind = true;
   std::size_t backlog = 0;
+  std::uint64_t spin_ns = 0;
 };
 
 class engine {
@@ -157,7 +158,8 @@ class engine {
   std::vector<atomic<slot*>> slots_;
   std::mutex guests_mutex_;
   std::vector<int> node_of_os_cpu_;
-  bool bound_;
+  const bool bound_;
+  const std::uint64_t spin_ns_;
   atomic<std::uint32_t> bind_refused_{0};
   atomic<std::uint32_t> stopping_{0};
   atomic<std::int32_t> workers_ready_{0};

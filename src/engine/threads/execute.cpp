@@ -7,10 +7,10 @@
 namespace weir::engine {
 namespace {
 
-// Rounds of looking everywhere before a worker goes to sleep, with pauses that double: 8 to 1024 times some 40 ns, 80 us
-// in all. Fewer: short dips in parallelism cost a wake-up each. More: an idle runtime burns CPU, and takes it from the
-// program's own threads. Equal pauses: thieves keep reading lines that busy workers write.
-constexpr int rounds_before_sleep = 8;
+// A worker looks everywhere in rounds, with pauses that double: 8 to 1024 times some 40 ns, 80 us in all. (Equal pauses:
+// thieves keep reading lines that busy workers write.) Then it spins with the longest pause until its time is up
+// (runtime_options::spin). What is pushed to it ends a pause.
+constexpr int rounds_at_least = 8;
 constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
 
 // How often a task's time is taken: two looks at the clock, some 50 ns together.
@@ -19,8 +19,35 @@ constexpr std::uint64_t tasks_per_sample = 8;
 // Of a failure's message, from each end. Less cuts ordinary ones; more grows with the square of the depth of nesting.
 constexpr std::size_t message_part_bytes = 1000;
 
-void pause_between_rounds(int round) {
-  for (int i = 0; i < (8 << round); i++) cpu_pause();
+void note_task_time(sched::slot_queues& q, std::uint64_t ns) {
+  const std::uint64_t us = std::clamp<std::uint64_t>(ns / 1000, 1, 1'000'000);
+  q.typical_task_us = static_cast<std::uint32_t>(q.typical_task_us == 0 ? us : (3ull * q.typical_task_us + us) / 4);
+}
+
+// How long an idle worker has been spinning. Looks at the clock only while it does.
+class spin_clock {
+ public:
+  explicit spin_clock(std::uint64_t most_ns) : most_ns_(most_ns) {}
+  bool goes_on() {
+    if (most_ns_ == 0) return false;
+    now_ = os::now_ns();
+    if (begin_ == 0) begin_ = mark_ = now_;
+    return now_ - begin_ < most_ns_;
+  }
+  // Since this was last true.
+  bool longer_than(std::uint64_t microseconds) {
+    if (now_ - mark_ <= 1000 * microseconds) return false;
+    mark_ = now_;
+    return true;
+  }
+  void end() { most_ns_ = 0; }
+
+ private:
+  std::uint64_t most_ns_, begin_ = 0, mark_ = 0, now_ = 0;
+};
+
+void pause_between_rounds(int round, const sched::slot_queues& self) {
+  for (int i = 0; i < (8 << std::min(round, rounds_at_least - 1)) && self.nothing_pushed(); i++) cpu_pause();
 }
 
 }  // namespace
@@ -90,27 +117,29 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     return f;
   };
   auto manners = sched::scheduler::manners::patient;
+  spin_clock spin(spin_ns_);
   for (int round = 0;; round++) {
     if (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0) return found(nullptr);
     if (frame* f = scheduler_.take_own(s.queues)) return found(f);
     if (frame* f = scheduler_.steal_round(s.queues, manners)) return found(f);
     manners = sched::scheduler::manners::patient;
-    if (round == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && nobody_busy() && quiescent()) notify_waiters();
-    if (round < rounds_before_sleep) {
-      pause_between_rounds(round);
+    if (round % 8 == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && nobody_busy() && quiescent()) notify_waiters();
+    if (round < rounds_at_least || spin.goes_on()) {
+      if (spin.longer_than(scheduler_.doze_microseconds(s.queues))) manners = scheduler_.spun(s.queues);
+      pause_between_rounds(round, s.queues);
       continue;
     }
     s.flow.buffers.flush_counts();
     const auto anything_for = [&](sched::scheduler::manners how) {
       return scheduler_.any_work_for(s.queues, how) || (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_relaxed) != 0);
     };
-    if (scheduler_.note_progress(s.queues)) {
-      scheduler_.doze(s.queues, [&] { return anything_for(sched::scheduler::manners::patient); });
-      manners = sched::scheduler::manners::greedy;
+    if (const auto what = scheduler_.note_progress(s.queues); what != sched::scheduler::held_back::nothing) {
+      manners = scheduler_.doze(s.queues, what, [&] { return anything_for(sched::scheduler::manners::patient); });
     } else {
       sleep.sleep(s.index(), [&] { return anything_for(sched::scheduler::manners::greedy); }, [&] { notify_waiters(); });
     }
-    round = rounds_before_sleep - rounds_after_waking;
+    round = rounds_at_least - rounds_after_waking;
+    spin.end();
   }
 }
 
@@ -127,7 +156,7 @@ void engine::execute(slot& s, frame* f) {
     s.depth--;
     frame* next = s.flow.ready.empty() ? nullptr : route_ready(s, true);
     finished_one(s, scope);
-    if (next != nullptr && !s.queues.urgent.empty() && next->priority <= 0) {
+    if (next != nullptr && next->priority <= 0 && !s.queues.nothing_urgent()) {
       scheduler_.push_own(s.queues, next);
       next = scheduler_.take_own(s.queues);
     }
@@ -152,7 +181,7 @@ const char* engine::run_body(slot& s, frame* f) {
     const bool timed = shared_.several_nodes && s.queues.finished.read() % tasks_per_sample == 0;
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
-    if (timed) s.queues.typical_task_us = static_cast<std::uint32_t>(std::min<std::uint64_t>((3ull * s.queues.typical_task_us + (os::now_ns() - begin) / 1000) / 4, 1'000'000));
+    if (timed) note_task_time(s.queues, os::now_ns() - begin);
     if (!shared_.several_nodes) {
       s.read_bytes[0].add(bytes.read);
       s.written_bytes[0].add(bytes.written);

@@ -1,0 +1,51 @@
+#include <bench/common/parallel_control.hpp>
+
+#include <limits>
+
+namespace weir::bench {
+
+tiling tiling::of(std::size_t outer, std::size_t inner, std::size_t unit, int workers, std::size_t outer_side, std::size_t inner_side) {
+  // Telling a neighbour of another node costs some lines for each block, however short the side is.
+  constexpr std::size_t lines_per_side = 10 * 64;
+  tiling best{outer, inner, unit};
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t rows = 1; rows <= std::min(outer, static_cast<std::size_t>(workers)); rows++) {
+    const std::size_t columns = std::min(inner, static_cast<std::size_t>(workers) / rows);
+    const double shared = static_cast<double>((rows - 1) * inner * (outer_side + lines_per_side) + (columns - 1) * outer * (inner_side + lines_per_side));
+    if (rows * columns < best.chunks() || (rows * columns == best.chunks() && shared >= least)) continue;
+    best.rows = rows;
+    best.columns = columns;
+    least = shared;
+  }
+  return best;
+}
+
+std::size_t tiling::blocks_of(std::size_t chunk) const {
+  std::size_t n = 0;
+  for_each_run(chunk, [&](std::size_t first, std::size_t last) { n += last - first; });
+  return n;
+}
+
+std::vector<std::size_t> tiling::neighbours(std::size_t chunk, bool also_at_corners) const {
+  std::vector<std::size_t> found;
+  const std::size_t r = chunk / columns, c = chunk % columns;
+  for (std::size_t row = r == 0 ? 0 : r - 1; row <= std::min(r + 1, rows - 1); row++)
+    for (std::size_t column = c == 0 ? 0 : c - 1; column <= std::min(c + 1, columns - 1); column++)
+      if (at(row, column) != chunk && (also_at_corners || row == r || column == c)) found.push_back(at(row, column));
+  return found;
+}
+
+parallel_control::parallel_control(runtime& rt, const tiling& t) : tiling_(t) {
+  // At least a page: policies do not follow a task's data where it touches little.
+  constexpr std::size_t frame_bytes = 384, least = 4096;  // of a task with about five inputs
+  const task_options named{.name = "control token"};
+  for (std::size_t c = 0; c < tiling_.chunks(); c++) {
+    homes_.push_back(rt.make_data<char>(std::max(tiling_.blocks_of(c) * frame_bytes, least), "control token"));
+    rt.spawn(named, out(homes_[c]), [](auto) {});
+    for (auto& turns : turns_) turns.push_back(rt.make_data<char>(0, "control token"));
+    rt.spawn(named, out(turns_[0][c]), [](auto) {});
+  }
+  rt.wait();
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,100 @@
+// Creating the tasks of an iterative kernel in parallel: the blocks are split into rectangles ("chunks"), and every chunk
+// and iteration has a control task that creates the chunk's tasks.
+#pragma once
+
+#include <weir/weir.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace weir::bench {
+
+// A plane of outer x inner cells, each of `unit` consecutive blocks; block (o, i) begins at (o * inner + i) * unit. Split
+// into rows x columns chunks.
+struct tiling {
+  std::size_t outer, inner, unit;
+  std::size_t rows = 1, columns = 1;
+
+  // A chunk a worker where that is possible, of the shape in which chunks share least with their neighbours.
+  // `outer_side`, `inner_side`: bytes of the sides between outer and between inner neighbours.
+  static tiling of(std::size_t outer, std::size_t inner, std::size_t unit, int workers, std::size_t outer_side, std::size_t inner_side);
+
+  std::size_t chunks() const { return rows * columns; }
+  std::size_t blocks() const { return outer * inner * unit; }
+  std::size_t at(std::size_t row, std::size_t column) const { return row * columns + column; }
+  // Calls f(first, last) for the runs of consecutive blocks of a chunk.
+  template <class F>
+  void for_each_run(std::size_t chunk, F&& f) const {
+    const std::size_t r = chunk / columns, c = chunk % columns;
+    const std::size_t first = inner * c / columns * unit, last = inner * (c + 1) / columns * unit;
+    for (std::size_t o = outer * r / rows; o < outer * (r + 1) / rows; o++) f(o * inner * unit + first, o * inner * unit + last);
+  }
+  std::size_t blocks_of(std::size_t chunk) const;
+  std::vector<std::size_t> neighbours(std::size_t chunk, bool also_at_corners) const;
+};
+
+// What the creation of a chunk's tasks in iteration t must come after, beside those of t - 1.
+enum class creation_order {
+  old_neighbours,  // the neighbours' in t - 1, also at corners: a task reads the previous iteration only (Jacobi)
+  sweep,           // the neighbours' in t that come before it, and in t - 1 those after it: a task reads what was just
+                   // written (Gauss-Seidel). Not at corners: the wavefront would advance at half the speed
+};
+
+// Control tasks are ordered among themselves by data of their own ("tokens"), in the pattern of the tasks they create,
+// so creation runs along the wavefront.
+//
+// Tokens are never read. Each chunk has one that is as large as the frames of the tasks its control tasks create,
+// because that is what they write: a policy that follows inputs then runs them always on the same node, and the frames
+// lie there too. Neighbours look at another one, which is empty.
+class parallel_control {
+ public:
+  parallel_control(runtime&, const tiling&);
+
+  // Calls make(chunk) in a task per chunk, where the chunk's control tasks will run. What it makes (data) lies there.
+  // Waits for it, and for the tasks it spawns.
+  template <class Make>
+  void make_chunks(runtime& rt, const Make& make) const {
+    for (std::size_t c = 0; c < tiling_.chunks(); c++) rt.spawn(control, in(homes_[c]), [&, c](auto) { make(c); });
+    rt.wait();
+  }
+
+  // create(t, first, last) spawns the tasks of blocks [first, last) in iteration t. Waits for all tasks.
+  template <class Create>
+  void run(runtime& rt, int iterations, creation_order order, const Create& create) const {
+    // The last chunk of a sweep is the last to start: its node has the time to create the first control tasks.
+    rt.spawn(control, in(homes_.back()), [&](auto) { create_controls(rt, 1, iterations, order, create); });
+    rt.wait();
+  }
+
+  const tiling& chunks() const { return tiling_; }
+
+ private:
+  // Before the tasks they create: who is to create more only when he is through with his own keeps the others waiting.
+  static constexpr task_options control{.name = "control", .priority = priority::high};
+
+  // The control tasks of one iteration, and a task that goes on with the next one once this has begun: on another node
+  // each time, because where many nodes have to be told it takes as long as some of the tasks.
+  template <class Create>
+  void create_controls(runtime& rt, int t, int iterations, creation_order order, const Create& create) const {
+    const auto now = [&](int iteration) -> const std::vector<data<char>>& { return turns_[order == creation_order::sweep ? 0 : iteration & 1]; };
+    std::vector<data<char>> before;
+    for (std::size_t c = 0; c < tiling_.chunks(); c++) {
+      before.clear();
+      for (std::size_t n : tiling_.neighbours(c, order != creation_order::sweep)) before.push_back(now(t - 1)[n]);
+      before.push_back(now(t - 1)[c]);
+      rt.spawn(control, in(homes_[c]), in(before), out(now(t)[c]),
+               [&, t, c](auto...) { tiling_.for_each_run(c, [&](std::size_t first, std::size_t last) { create(t, first, last); }); });
+    }
+    if (t == iterations) return;
+    const std::size_t next = static_cast<std::size_t>(t) % tiling_.chunks();
+    rt.spawn(control, in(homes_[next]), in(now(t)[next]), [&, t, iterations, order](auto...) { create_controls(rt, t + 1, iterations, order, create); });
+  }
+
+  tiling tiling_;
+  std::vector<data<char>> homes_;     // by chunk
+  std::vector<data<char>> turns_[2];  // by chunk: one written per control task
+};
+
+}  // namespace weir::bench
