@@ -86,7 +86,7 @@ class program final : public instance {
   std::size_t pixels(std::size_t b) const { return grid_.shape(b).elements(); }
   tiling tiles(runtime& rt) const {
     constexpr std::size_t element = sizeof(double);
-    return tiling::of(grid_.blocks.rows, grid_.blocks.columns, 1, rt.workers(), grid_.block.columns * element, grid_.block.rows * element);
+    return tiling::compact(grid_.blocks.rows, grid_.blocks.columns, 1, rt.workers(), grid_.block.columns * element, grid_.block.rows * element);
   }
   image_part part(const interleaved_array<double>& whole, std::size_t b) const {
     const extent o = grid_.origin(b);

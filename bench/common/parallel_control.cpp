@@ -4,7 +4,7 @@
 
 namespace weir::bench {
 
-tiling tiling::of(std::size_t outer, std::size_t inner, std::size_t unit, int workers, std::size_t outer_side, std::size_t inner_side) {
+tiling tiling::compact(std::size_t outer, std::size_t inner, std::size_t unit, int workers, std::size_t outer_side, std::size_t inner_side) {
   // Telling a neighbour of another node costs some lines for each block, however short the side is.
   constexpr std::size_t lines_per_side = 10 * 64;
   tiling best{outer, inner, unit};
@@ -18,6 +18,12 @@ tiling tiling::of(std::size_t outer, std::size_t inner, std::size_t unit, int wo
     least = shared;
   }
   return best;
+}
+
+tiling tiling::for_sweep(std::size_t outer, std::size_t inner, std::size_t unit, int workers) {
+  tiling t{outer, inner, unit};
+  t.rows = std::min(outer, static_cast<std::size_t>(workers));
+  return t;
 }
 
 std::size_t tiling::blocks_of(std::size_t chunk) const {

@@ -19,7 +19,10 @@ struct tiling {
 
   // A chunk a worker where that is possible, of the shape in which chunks share least with their neighbours.
   // `outer_side`, `inner_side`: bytes of the sides between outer and between inner neighbours.
-  static tiling of(std::size_t outer, std::size_t inner, std::size_t unit, int workers, std::size_t outer_side, std::size_t inner_side);
+  static tiling compact(std::size_t outer, std::size_t inner, std::size_t unit, int workers, std::size_t outer_side, std::size_t inner_side);
+
+  // Rows of cells, for a sweep: whoever has the next row can start when one cell of this one is done.
+  static tiling for_sweep(std::size_t outer, std::size_t inner, std::size_t unit, int workers);
 
   std::size_t chunks() const { return rows * columns; }
   std::size_t blocks() const { return outer * inner * unit; }
@@ -88,8 +91,10 @@ class parallel_control {
                [&, t, c](auto...) { tiling_.for_each_run(c, [&](std::size_t first, std::size_t last) { create(t, first, last); }); });
     }
     if (t == iterations) return;
-    const std::size_t next = static_cast<std::size_t>(t) % tiling_.chunks();
-    rt.spawn(control, in(homes_[next]), in(now(t)[next]), [&, t, iterations, order](auto...) { create_controls(rt, t + 1, iterations, order, create); });
+    // A sweep's next control tasks are not needed before, and would delay those that are.
+    const std::size_t begun = order == creation_order::sweep ? tiling_.at(tiling_.rows / 4, 0) : 0;
+    const std::size_t next = tiling_.chunks() - 1 - static_cast<std::size_t>(t) % tiling_.chunks();
+    rt.spawn(control, in(homes_[next]), in(now(t)[begun]), [&, t, iterations, order](auto...) { create_controls(rt, t + 1, iterations, order, create); });
   }
 
   tiling tiling_;

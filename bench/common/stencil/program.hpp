@@ -106,10 +106,14 @@ class program : public instance {
   tiling tiles(runtime& rt) const {
     const extent& n = grid_.blocks;
     const extent& b = grid_.block;
+    if (Method == method::seidel) {
+      if (Dimensions == 3) return tiling::for_sweep(n.planes, n.rows, n.columns, rt.workers());
+      return Dimensions == 2 ? tiling::for_sweep(n.rows, n.columns, 1, rt.workers()) : tiling::for_sweep(n.columns, 1, 1, rt.workers());
+    }
     constexpr std::size_t element = sizeof(double);
-    if (Dimensions == 3) return tiling::of(n.planes, n.rows, n.columns, rt.workers(), b.rows * b.columns * element, b.planes * b.columns * element);
-    if (Dimensions == 2) return tiling::of(n.rows, n.columns, 1, rt.workers(), b.columns * element, b.rows * element);
-    return tiling::of(n.columns, 1, 1, rt.workers(), element, 0);
+    if (Dimensions == 3) return tiling::compact(n.planes, n.rows, n.columns, rt.workers(), b.rows * b.columns * element, b.planes * b.columns * element);
+    if (Dimensions == 2) return tiling::compact(n.rows, n.columns, 1, rt.workers(), b.columns * element, b.rows * element);
+    return tiling::compact(n.columns, 1, 1, rt.workers(), element, 0);
   }
   void make_chunk(runtime& rt, std::size_t chunk) {
     std::vector<std::size_t> numbers;
