@@ -1,3 +1,4 @@
+// Shapes of chunks, and the tokens of control tasks.
 #include <bench/common/parallel_control.hpp>
 
 #include <limits>
@@ -18,12 +19,6 @@ tiling tiling::compact(std::size_t outer, std::size_t inner, std::size_t unit, i
     least = shared;
   }
   return best;
-}
-
-tiling tiling::for_sweep(std::size_t outer, std::size_t inner, std::size_t unit, int workers) {
-  tiling t{outer, inner, unit};
-  t.rows = std::min(outer, static_cast<std::size_t>(workers));
-  return t;
 }
 
 std::size_t tiling::blocks_of(std::size_t chunk) const {

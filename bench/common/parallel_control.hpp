@@ -21,9 +21,6 @@ struct tiling {
   // `outer_side`, `inner_side`: bytes of the sides between outer and between inner neighbours.
   static tiling compact(std::size_t outer, std::size_t inner, std::size_t unit, int workers, std::size_t outer_side, std::size_t inner_side);
 
-  // Rows of cells, for a sweep: whoever has the next row can start when one cell of this one is done.
-  static tiling for_sweep(std::size_t outer, std::size_t inner, std::size_t unit, int workers);
-
   std::size_t chunks() const { return rows * columns; }
   std::size_t blocks() const { return outer * inner * unit; }
   std::size_t at(std::size_t row, std::size_t column) const { return row * columns + column; }
@@ -74,8 +71,10 @@ class parallel_control {
   const tiling& chunks() const { return tiling_; }
 
  private:
+  static constexpr task_options control{.name = "control"};
   // Before the tasks they create: who is to create more only when he is through with his own keeps the others waiting.
-  static constexpr task_options control{.name = "control", .priority = priority::high};
+  // In a sweep they would delay the tasks that the wavefront waits for.
+  static constexpr task_options of_order(creation_order order) { return {.name = "control", .priority = order == creation_order::sweep ? priority::normal : priority::high}; }
 
   // The control tasks of one iteration, and a task that goes on with the next one once this has begun: on another node
   // each time, because where many nodes have to be told it takes as long as some of the tasks.
@@ -87,14 +86,14 @@ class parallel_control {
       before.clear();
       for (std::size_t n : tiling_.neighbours(c, order != creation_order::sweep)) before.push_back(now(t - 1)[n]);
       before.push_back(now(t - 1)[c]);
-      rt.spawn(control, in(homes_[c]), in(before), out(now(t)[c]),
+      rt.spawn(of_order(order), in(homes_[c]), in(before), out(now(t)[c]),
                [&, t, c](auto...) { tiling_.for_each_run(c, [&](std::size_t first, std::size_t last) { create(t, first, last); }); });
     }
     if (t == iterations) return;
     // A sweep's next control tasks are not needed before, and would delay those that are.
     const std::size_t begun = order == creation_order::sweep ? tiling_.at(tiling_.rows / 4, 0) : 0;
     const std::size_t next = tiling_.chunks() - 1 - static_cast<std::size_t>(t) % tiling_.chunks();
-    rt.spawn(control, in(homes_[next]), in(now(t)[begun]), [&, t, iterations, order](auto...) { create_controls(rt, t + 1, iterations, order, create); });
+    rt.spawn(of_order(order), in(homes_[next]), in(now(t)[begun]), [&, t, iterations, order](auto...) { create_controls(rt, t + 1, iterations, order, create); });
   }
 
   tiling tiling_;

@@ -85,8 +85,9 @@ char* pools::new_chunk(int pool, std::size_t bytes) {
   central& c = central_[static_cast<std::size_t>(pool)];
   if (c.extents.empty() || c.extents.back().used + bytes > c.extents.back().bytes) {
     const std::size_t next = c.extents.empty() ? first_extent_bytes : std::min(2 * c.extents.back().bytes, largest_extent_bytes);
-    const std::size_t wanted = std::max(next, bytes);
+    std::size_t wanted = std::max(next, bytes);
     char* data = new_extent(pool, wanted);
+    if (data == nullptr) data = new_extent(pool, wanted = bytes);  // address space may be limited
     if (data == nullptr) return nullptr;
     c.extents.push_back({data, wanted, 0});
   }

@@ -106,10 +106,6 @@ class program : public instance {
   tiling tiles(runtime& rt) const {
     const extent& n = grid_.blocks;
     const extent& b = grid_.block;
-    if (Method == method::seidel) {
-      if (Dimensions == 3) return tiling::for_sweep(n.planes, n.rows, n.columns, rt.workers());
-      return Dimensions == 2 ? tiling::for_sweep(n.rows, n.columns, 1, rt.workers()) : tiling::for_sweep(n.columns, 1, 1, rt.workers());
-    }
     constexpr std::size_t element = sizeof(double);
     if (Dimensions == 3) return tiling::compact(n.planes, n.rows, n.columns, rt.workers(), b.rows * b.columns * element, b.planes * b.columns * element);
     if (Dimensions == 2) return tiling::compact(n.rows, n.columns, 1, rt.workers(), b.columns * element, b.rows * element);

@@ -88,7 +88,7 @@ frame* engine::route_ready(slot& s, bool keep_one) {
   while (frame* f = s.flow.ready.pop()) {
     if (scheduler_.route(s.queues, f)) {
       queued = true;
-    } else if (keep_one && (kept == nullptr || f->priority >= kept->priority)) {
+    } else if (keep_one && (kept == nullptr || f->priority > kept->priority)) {
       if (kept != nullptr) {
         scheduler_.push_own(s.queues, kept);
         queued = true;
