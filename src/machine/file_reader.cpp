@@ -25,6 +25,8 @@ toml::table parse(const std::string& path) {
     return toml::parse(read_whole(path), path);
   } catch (const toml::parse_error& e) {
     throw machine_error(path + ':' + std::to_string(e.source().begin.line) + ": not valid TOML: " + std::string(e.description()));
+  } catch (const detail::malformed_toml&) {
+    throw machine_error(path + ":1: not valid TOML: expected keys and values, got something the parser cannot place");
   }
 }
 

@@ -272,6 +272,21 @@ TEST(pools, running_out_is_an_exception_and_not_counted) {
   EXPECT_EQ(p.live_bytes(), 0);
 }
 
+TEST(pools, memory_comes_in_large_extents_bound_once) {
+  fake_backend os;
+  pools p(os, {0, 1}, true);
+  p.warm_up(1);
+  p.warm_up(1);
+  EXPECT_EQ(os.total_maps(), 1u);
+  ASSERT_EQ(os.preferred().size(), 1u);
+  EXPECT_EQ(os.preferred()[0].second, 1);
+  cache c(p, 1);
+  std::vector<held> all;
+  for (std::size_t bytes : {100u, 1000u, 10'000u, 100'000u}) all.push_back({c.allocate(bytes, 1), bytes});
+  EXPECT_EQ(os.total_maps(), 1u);  // every size class from the same one
+  for (const held& h : all) c.release(h.b, h.bytes);
+}
+
 TEST(pools, chunks_can_be_walked) {
   pools p(os::pretended_memory(), {0}, false);
   cache c(p, 0);

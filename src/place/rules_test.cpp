@@ -122,6 +122,13 @@ TEST(push_inputs, initial_tasks_are_dealt_out) {
   for (int expected : {0, 0, 1, 1, 2, 2, 0}) EXPECT_EQ(two.ask(push_inputs, fill.get()), expected);
 }
 
+TEST(push_inputs, says_which_tasks_are_initial) {
+  test_view v(machine::synthetic(3, 1));
+  test_task fill({}, {{4096, node_unknown}}), reader({{4096, 2}}, {{4096, node_unknown}});
+  EXPECT_EQ(v.ask_wish(push_inputs, fill.get()), wish(0, true));
+  EXPECT_EQ(v.ask_wish(push_inputs, reader.get()), wish(2, false));
+}
+
 TEST(push_inputs, initial_tasks_that_belong_somewhere_stay) {
   test_view v(machine::synthetic(3, 1));
   test_task small({}, {{100, node_unknown}}), nothing({}, {}), placed({}, {{4096, 2}}), fill({}, {{4096, node_unknown}});

@@ -79,9 +79,10 @@ class test_view {
   }
   const machine::description& machine() const { return machine_; }
   bool has_worker(int node) const { return has_worker_[static_cast<std::size_t>(node)] != 0; }
-  int ask(placement_rule rule, flow::frame* task, flow::frame* running = nullptr) {
-    return rule({machine_, chosen, has_worker_, workers_, node_, running, own_}, task).node;
+  wish ask_wish(placement_rule rule, flow::frame* task, flow::frame* running = nullptr) {
+    return rule({machine_, chosen, has_worker_, workers_, node_, running, own_}, task);
   }
+  int ask(placement_rule rule, flow::frame* task, flow::frame* running = nullptr) { return ask_wish(rule, task, running).node; }
   int ask(placement_rule rule, const std::vector<part>& inputs, const std::vector<part>& outputs = {}) {
     test_task t(inputs, outputs);
     const int plain = ask(rule, t.get());

@@ -47,6 +47,25 @@ TEST(chosen_cpus, uneven_nodes_and_nodes_without_cpus) {
   EXPECT_EQ(nodes_of_workers(3, m), (std::vector{0, 0, 1}));
 }
 
+TEST(chosen_spin, where_nobody_asks_and_where_somebody_does) {
+  unsetenv("WEIR_SPIN");
+  machine::description m = machine::synthetic(2, 2);
+  m.is_host = true;
+  EXPECT_EQ(chosen_spin_ns({}, m, 4), 2'000'000u);
+  EXPECT_EQ(chosen_spin_ns({}, m, 5), 0u);  // somebody shares a CPU
+  EXPECT_EQ(chosen_spin_ns({.spin = 7}, m, 5), 7000u);
+  m.cpu_quota = 1.5;
+  EXPECT_EQ(chosen_spin_ns({}, m, 4), 0u);
+  setenv("WEIR_SPIN", "30", 1);
+  EXPECT_EQ(chosen_spin_ns({}, m, 4), 30'000u);
+  EXPECT_EQ(chosen_spin_ns({.spin = 0}, m, 4), 0u);
+  for (const char* bad : {"-1", "2ms", "1.5", "x"}) {
+    setenv("WEIR_SPIN", bad, 1);
+    EXPECT_THROW(chosen_spin_ns({}, m, 4), configuration_error) << bad;
+  }
+  unsetenv("WEIR_SPIN");
+}
+
 TEST(chosen_cpus, a_quota_bounds_the_default_and_not_a_number_asked_for) {
   unsetenv("WEIR_WORKERS");
   machine::description m = machine::synthetic(2, 4);

@@ -4,12 +4,14 @@
 #include <bench/common/kernel.hpp>
 #include <bench/common/options.hpp>
 #include <bench/common/page_check.hpp>
+#include <bench/common/parallel_control.hpp>
 #include <bench/common/stencil/blocks.hpp>
 #include <bench/common/verify.hpp>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -32,6 +34,39 @@ std::string refusal(F f) {
 }
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(Tiling, ChunksAreCompactAndCoverEverythingOnce) {
+  const tiling square = tiling::compact(24, 24, 1, 24, 256, 256);
+  EXPECT_EQ(square.chunks(), 24u);
+  EXPECT_EQ(square.rows * square.columns, 24u);
+  EXPECT_LE(std::max(square.rows, square.columns), 6u);  // 4 x 6, not 24 x 1
+  const tiling flat = tiling::compact(24, 24, 1, 8, 1 << 20, 8);
+  EXPECT_EQ(flat.columns, 8u);  // sides between rows are dear: nobody shares one
+  for (const tiling& t : {square, flat, tiling::compact(5, 7, 3, 4, 64, 64), tiling::compact(3, 1, 1, 100, 8, 0), tiling::compact(1, 1, 1, 1, 8, 8)}) {
+    EXPECT_LE(t.rows, t.outer);
+    EXPECT_LE(t.columns, t.inner);
+    std::vector<int> seen(t.blocks(), 0);
+    std::size_t total = 0;
+    for (std::size_t c = 0; c < t.chunks(); c++) {
+      t.for_each_run(c, [&](std::size_t first, std::size_t last) {
+        for (std::size_t b = first; b < last; b++) seen.at(b)++;
+      });
+      total += t.blocks_of(c);
+      EXPECT_GT(t.blocks_of(c), 0u);
+    }
+    EXPECT_EQ(total, t.blocks());
+    EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
+  }
+}
+
+TEST(Tiling, Neighbours) {
+  const tiling t = tiling::compact(9, 9, 1, 9, 64, 64);
+  ASSERT_EQ(t.rows, 3u);
+  EXPECT_EQ(t.neighbours(4, true).size(), 8u);
+  EXPECT_EQ(t.neighbours(4, false), (sizes{1, 3, 5, 7}));
+  EXPECT_EQ(t.neighbours(0, false), (sizes{1, 3}));
+  EXPECT_EQ(t.neighbours(8, true), (sizes{4, 5, 7}));
+}
 
 TEST(Options, Sizes) {
   EXPECT_EQ(parse_size("--size", "7"), sizes{7});

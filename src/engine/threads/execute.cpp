@@ -8,9 +8,10 @@ namespace weir::engine {
 namespace {
 
 // A worker looks everywhere in rounds, with pauses that double: 8 to 1024 times some 40 ns, 80 us in all. (Equal pauses:
-// thieves keep reading lines that busy workers write.) Then it spins with the longest pause until its time is up
+// thieves keep reading lines that busy workers write.) Then it spins with pauses of some 10 us until its time is up
 // (runtime_options::spin). What is pushed to it ends a pause.
 constexpr int rounds_at_least = 8;
+constexpr int spinning_round = 5;
 constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
 
 // How often a task's time is taken: two looks at the clock, some 50 ns together.
@@ -47,7 +48,8 @@ class spin_clock {
 };
 
 void pause_between_rounds(int round, const sched::slot_queues& self) {
-  for (int i = 0; i < (8 << std::min(round, rounds_at_least - 1)) && self.nothing_pushed(); i++) cpu_pause();
+  const int pauses = 8 << (round < rounds_at_least ? round : spinning_round);
+  for (int i = 0; i < pauses && self.nothing_pushed(); i++) cpu_pause();
 }
 
 }  // namespace
