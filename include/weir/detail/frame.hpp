@@ -53,13 +53,15 @@ struct resource {
 // A datum: the sequence of its versions, of which only the current one can still be named by new tasks.
 struct alignas(64) datum : resource {
   version* current = nullptr;
-  std::uint64_t readers = 0;  // tasks matched to `current` since it became current; protected by owner
+  std::uint32_t readers = 0;  // tasks matched to `current` since it became current; protected by owner
+  std::uint32_t depth = 0;    // of the task that writes `current`: tasks on the longest path before it; protected by owner
   std::uint64_t bytes = 0;
   runtime_state* runtime = nullptr;
   const char* name = nullptr;
   std::uint32_t element_bytes = 1;
-  std::uint32_t depth = 0;    // of the task that writes `current`: tasks on the longest path before it; protected by owner
   std::int16_t home = 0;      // node whose pool the datum itself came from
+  // Data lie among frames. Who walks those finds here, where a frame has its state, that this is none.
+  alignas(8) std::uint8_t no_frame = 0;
 };
 static_assert(sizeof(datum) == 64);
 
