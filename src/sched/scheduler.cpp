@@ -154,7 +154,8 @@ frame* scheduler::take_own(slot_queues& self) {
   if (frame* f = self.normal.pop()) return f;
   if (self.node >= 0) {
     if (frame* f = required_[static_cast<std::size_t>(self.node)].pop()) return f;
-    if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
+    if (nodes_ > 1)
+      if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
   }
   return self.pushed.try_pop();
 }

@@ -90,6 +90,29 @@ TEST(placement, deferred_allocation_makes_every_new_version_local) {
   }
 }
 
+// Initial tasks are dealt out to the nodes. The one for a node whose only worker is in a long task is taken by another in
+// the end; here the long task even waits for it.
+TEST(placement, an_initial_task_behind_a_long_one_is_taken_by_another_node) {
+  watchdog dog(60);
+  for (const std::int64_t spin : {0, 2000}) {
+    runtime rt({.workers = 2, .policy = "local", .machine = "nodes:2 cpus:1", .spin = spin});
+    std::atomic<bool> occupied{false};
+    std::atomic<int> ran{0};
+    rt.spawn({.affinity = require(0)}, [&] {
+      occupied = true;
+      while (ran < 4) std::this_thread::yield();
+    });
+    while (!occupied) std::this_thread::yield();
+    std::vector<data<char>> d;
+    for (int i = 0; i < 4; i++) {
+      d.push_back(rt.make_data<char>(4096));
+      rt.spawn(out(d.back()), [&](auto) { ran++; });
+    }
+    rt.wait();
+    for (const auto& x : d) EXPECT_EQ(x.read().node(), 1);
+  }
+}
+
 // First touch on pretended nodes: a version is where it was first written, on its writer's node. Blocks that are used
 // again stay where they are, so both data live to the end.
 TEST(placement, first_touch_is_where_the_writer_was) {

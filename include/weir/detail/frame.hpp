@@ -54,7 +54,7 @@ struct resource {
 struct alignas(64) datum : resource {
   version* current = nullptr;
   std::uint32_t readers = 0;  // tasks matched to `current` since it became current; protected by owner
-  std::uint32_t depth = 0;    // of the task that writes `current`: tasks on the longest path before it; protected by owner
+  std::uint32_t depth = 0;    // of the task that writes `current`: longest path of tasks through data (not streams) to it; protected by owner
   std::uint64_t bytes = 0;
   runtime_state* runtime = nullptr;
   const char* name = nullptr;
