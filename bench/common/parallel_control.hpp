@@ -73,7 +73,7 @@ class parallel_control {
  private:
   static constexpr task_options control{.name = "control"};
   // Before the tasks they create: who is to create more only when he is through with his own keeps the others waiting.
-  // In a sweep they would delay the tasks that the wavefront waits for.
+  // In a sweep they would delay the tasks that the wavefront waits for; but not who creates the control tasks.
   static constexpr task_options of_order(creation_order order) { return {.name = "control", .priority = order == creation_order::sweep ? priority::normal : priority::high}; }
 
   // The control tasks of one iteration, and a task that goes on with the next one once this has begun: on another node
@@ -90,10 +90,8 @@ class parallel_control {
                [&, t, c](auto...) { tiling_.for_each_run(c, [&](std::size_t first, std::size_t last) { create(t, first, last); }); });
     }
     if (t == iterations) return;
-    // A sweep's next control tasks are not needed before, and would delay those that are.
-    const std::size_t begun = order == creation_order::sweep ? tiling_.at(tiling_.rows / 4, 0) : 0;
     const std::size_t next = tiling_.chunks() - 1 - static_cast<std::size_t>(t) % tiling_.chunks();
-    rt.spawn(of_order(order), in(homes_[next]), in(now(t)[begun]), [&, t, iterations, order](auto...) { create_controls(rt, t + 1, iterations, order, create); });
+    rt.spawn(of_order(creation_order::old_neighbours), in(homes_[next]), in(now(t)[0]), [&, t, iterations, order](auto...) { create_controls(rt, t + 1, iterations, order, create); });
   }
 
   tiling tiling_;

@@ -3,6 +3,10 @@
 // Tasks are created in the order of the sweep, so in() finds what this iteration has already written to the
 // north and west, and what the previous one wrote to the east and south. out(x[b]) makes a new version:
 // nobody who still reads the old one is disturbed.
+//
+// The west comes last: of inputs equally far from the beginning the last one is awaited first. So of the tasks that wait for
+// a block its neighbour in the row was the first to wait, and runs first: rows are finished one after the other, and
+// whoever owns the next rows can begin.
 #include <bench/seidel-2d/tile.hpp>
 #include <bench/common/registry.hpp>
 #include <bench/common/stencil/program.hpp>
@@ -21,8 +25,8 @@ class program final : public base {
   void spawn_private(runtime& rt, int t, std::size_t b) override {
     const auto& x = blocks(t);
     const auto halo = [&](side s) { return in(halo_of(x, b, s)); };
-    rt.spawn(named, halo(side::north), halo(side::west), halo(side::east), halo(side::south), in(centre(x, b)), out(x[b]),
-             [this, b](auto north, auto west, auto east, auto south, auto centre, auto next) {
+    rt.spawn(named, halo(side::north), halo(side::east), halo(side::south), in(centre(x, b)), halo(side::west), out(x[b]),
+             [this, b](auto north, auto east, auto south, auto centre, auto west, auto next) {
                seidel_2d_tile(private_tile(b, centre, next, {north, west, east, south}));
                written(pages(), next);
              });
@@ -31,7 +35,7 @@ class program final : public base {
   void spawn_shared(runtime& rt, int t, std::size_t b) override {
     const auto& x = tokens(t);
     const auto token = [&](side s) { return in(token_of(x, b, s)); };
-    rt.spawn(named, token(side::north), token(side::west), token(side::east), token(side::south), in(x[b]), out(x[b]),
+    rt.spawn(named, token(side::north), token(side::east), token(side::south), in(x[b]), token(side::west), out(x[b]),
              [this, t, b](auto...) { seidel_2d_tile(shared_tile(t, b)); });
   }
 

@@ -32,12 +32,14 @@ enum class allocation : std::uint8_t {
   first_touch,  // at creation, placed by the system where it is first written
 };
 
-// Tasks that became ready, last in first out, linked through frame::next.
+// Tasks that became ready, first in first out, linked through frame::next. A version's readers come in the reverse of the
+// order in which they began to wait, so the last one out is mostly the oldest.
 class ready_list {
  public:
   void push(frame* f) {
-    f->next = head_;
-    head_ = f;
+    f->next = nullptr;
+    (head_ == nullptr ? head_ : tail_->next) = f;
+    tail_ = f;
   }
   frame* pop() {
     frame* f = head_;
@@ -48,6 +50,7 @@ class ready_list {
 
  private:
   frame* head_ = nullptr;
+  frame* tail_ = nullptr;  // if head_ is not null
 };
 
 class address_map;

@@ -36,6 +36,7 @@ scheduler::scheduler(const machine::description& m, std::vector<int> worker_node
       node_has_worker_(nodes_, 0),
       workers_of_node_(nodes_),
       slots_(worker_nodes_.size() + max_guests),
+      offers_(static_cast<int>(worker_nodes_.size())),
       required_(nodes_),
       initial_(nodes_) {
   for (int w = 0; w < worker_count(); w++) {
@@ -119,7 +120,9 @@ bool scheduler::route(slot_queues& self, frame* f) {
     if (!wake_one_of_node(wish.node)) sleep.work_published(0);  // if that node's workers stay busy somebody has to see it
     return true;
   }
-  return wish.node != place::here && wish.node != self.node && push_to_node(self, f, wish.node);
+  // What a guest keeps is taken by whoever comes first, of whatever node.
+  const bool stays = wish.node == place::here || (wish.node == self.node && self.index < worker_count());
+  return !stays && push_to_node(self, f, wish.node);
 }
 
 // Seed 000 Algorithm 1, lines 29-33: to the inbox of a random worker of that node.
@@ -144,7 +147,7 @@ bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
 }
 
 frame* scheduler::take_own(slot_queues& self) {
-  if (self.offering) update_offer(self);
+  if (self.offering) update_offer(self, 1);
   if (policy_.discipline == place::queues::central) {
     if (frame* f = central_.pop()) return f;
   }
@@ -179,8 +182,8 @@ bool scheduler::no_progress(const slot_queues& self, const slot_queues& victim) 
 
 // From a worker of another node. A greedy thief does not rely on the hint: the owner may be in a long task while others
 // fill its inbox.
-bool scheduler::may_take(const slot_queues& self, const slot_queues& victim, manners how) {
-  if (how == manners::patient) return victim.offers.load(std::memory_order_relaxed) && leaves_something(victim);
+bool scheduler::may_take(const slot_queues& self, const slot_queues& victim, manners how) const {
+  if (how == manners::patient) return offers_.offers(victim.index) && leaves_something(victim);
   return no_progress(self, victim) || leaves_something(victim);
 }
 
@@ -214,9 +217,10 @@ frame* scheduler::steal_from_guests(slot_queues& self) {
   return nullptr;
 }
 
-frame* scheduler::steal_round(slot_queues& self, manners how) {
+frame* scheduler::steal_round(slot_queues& self, manners how, bool far) {
   const auto& levels = victims_[static_cast<std::size_t>(self.node)];
-  for (std::size_t level = 0; level < levels.size(); level++) {
+  const std::size_t end = far ? levels.size() : 1;
+  for (std::size_t level = 0; level < end; level++) {
     if (frame* f = steal_level(self, levels[level], level > 0, how)) {
       self.steals[level].add(1);
       return f;
@@ -237,7 +241,7 @@ bool scheduler::any_work_for(const slot_queues& self, manners how) const {
   for (int i = 0; i < end; i++) {
     const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
     const bool far = i < worker_count() && q.node != self.node;
-    if (far && how == manners::patient ? q.offers.load(std::memory_order_relaxed) && leaves_something(q) : has_something(q)) return true;
+    if (far && how == manners::patient ? offers_.offers(i) && leaves_something(q) : has_something(q)) return true;
   }
   return false;
 }
@@ -256,6 +260,11 @@ scheduler::held_back scheduler::note_progress(slot_queues& self) {
     if (found != held_back::tasks) found = tasks ? held_back::tasks : held_back::initial_tasks;
   }
   return found;
+}
+
+scheduler::held_back scheduler::note_nothing(slot_queues& self) const {
+  std::fill(self.finished_before.begin(), self.finished_before.end(), slot_queues::had_nothing);
+  return held_back::tasks;
 }
 
 void scheduler::published(slot_queues& self) {

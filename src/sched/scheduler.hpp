@@ -11,6 +11,7 @@
 #include "place/place.hpp"
 #include "sched/deque.hpp"
 #include "sched/inbox.hpp"
+#include "sched/offers.hpp"
 #include "sched/sleep.hpp"
 
 #include <algorithm>
@@ -52,11 +53,7 @@ struct alignas(cache_line_bytes) slot_queues {
   std::uint32_t typical_task_us = 0;          // running average of a sample; see doze_microseconds()
   std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze, or had_nothing
   bool took_notes = false;                    // in finished_before, while it spins
-  bool offering = false;                      // what `offers` holds, for its owner
-
-  // Whether thieves of other nodes may find something here: a hint on a line of its own, which changes far less often
-  // than the queues do. Written by the owner.
-  alignas(cache_line_bytes) atomic<bool> offers{false};
+  bool offering = false;                      // on the offer board
 
   static constexpr std::uint64_t had_nothing = ~std::uint64_t{0};
 
@@ -116,11 +113,15 @@ class scheduler {
 
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
-  // One round of stealing. A patient thief takes from workers of other nodes only what is more than far_reserve_tasks;
+  // One round of stealing, from workers of the own node, guests, and, if it is to look far, those of other nodes. A patient thief takes from workers of other nodes only what is more than far_reserve_tasks;
   // a greedy one takes anything from those that finished no task while it dozed, but initial tasks; a desperate one
   // takes also those.
   enum class manners { patient, greedy, desperate };
-  frame* steal_round(slot_queues& self, manners);
+  frame* steal_round(slot_queues& self, manners, bool far);
+  // A worker's own queues are empty; it begins to look elsewhere.
+  void starts_to_steal(slot_queues& self) {
+    if (nodes_ > 1) offers_.idle(self.index);
+  }
   // Whether such a round could find something.
   bool any_work_for(const slot_queues& self, manners) const;
   bool all_queues_empty() const;
@@ -129,6 +130,8 @@ class scheduler {
   // sent to this worker meanwhile.
   enum class held_back { nothing, initial_tasks, tasks };
   held_back note_progress(slot_queues& self);
+  // Without looking: they may hold something, and nobody is known to be stuck.
+  held_back note_nothing(slot_queues& self) const;
   // As after a doze, for a worker that spins as long: the first time it only takes notes.
   manners spun(slot_queues& self) {
     const manners result = self.took_notes ? manners::greedy : manners::patient;
@@ -136,18 +139,19 @@ class scheduler {
     if (self.took_notes) note_progress(self);
     return result;
   }
-  // Twice what tasks take here: a worker that finishes none in that time is in a long one, and what waits behind it
-  // should be taken. At least some time slices of the system: it may just be waking up, or have lost its CPU. At most a
-  // tenth of a second: the estimate may be wrong.
-  static constexpr std::uint32_t shortest_doze_microseconds = 20'000, longest_doze_microseconds = 100'000;
-  static std::uint32_t doze_microseconds(const slot_queues& self) { return std::clamp(2 * self.typical_task_us, shortest_doze_microseconds, longest_doze_microseconds); }
-  // A worker that sees only such things dozes for a time, and then has the manners that this returns. While one does,
-  // publishers need not wake others for so little.
+  // Some sixteen times what tasks take here: a worker that finishes none in that time is in a long one, and what waits
+  // behind it should be taken. At least many time slices of the system: it may just be waking up, or have lost its CPU,
+  // and what is taken from it then is far from its data for good. At most a second: the estimate may be wrong.
+  static constexpr std::uint32_t shortest_doze_microseconds = 100'000, longest_doze_microseconds = 1'000'000;
+  static std::uint32_t doze_microseconds(const slot_queues& self) { return std::clamp(16 * self.typical_task_us, shortest_doze_microseconds, longest_doze_microseconds); }
+  // A worker that sees only such things dozes for a time, and then has the manners that this returns. It dozes longer
+  // each time nothing comes of it. While one does, publishers need not wake others for so little.
   template <class AnyWorkLeft>
-  manners doze(slot_queues& self, held_back what, AnyWorkLeft&& any_work_left) {
+  manners doze(slot_queues& self, held_back what, unsigned earlier, AnyWorkLeft&& any_work_left) {
     dozing_.fetch_add(1, std::memory_order_relaxed);
     const bool initial = what == held_back::initial_tasks;
-    const bool time_is_up = sleep.doze(self.index, any_work_left, initial ? longest_doze_microseconds : doze_microseconds(self));
+    const std::uint32_t once = doze_microseconds(self), most = longest_doze_microseconds;
+    const bool time_is_up = sleep.doze(self.index, any_work_left, initial ? most : std::min(most, once << std::min(earlier / 2, 4u)));
     dozing_.fetch_sub(1, std::memory_order_relaxed);
     atomic_fence(std::memory_order_seq_cst);  // a publisher that still saw us dozing published before we look again
     return !time_is_up ? manners::patient : initial ? manners::desperate : manners::greedy;
@@ -170,16 +174,17 @@ class scheduler {
   static bool leaves_something(const slot_queues& victim) { return held_tasks(victim) > far_reserve_tasks; }
   static bool has_something(const slot_queues& victim) { return !victim.normal.empty() || !victim.nothing_urgent() || !victim.pushed.empty(); }
   // Not at once when there is one task too many: the hint should not follow every push and pop.
-  void update_offer(slot_queues& self) {
-    const std::size_t held = held_tasks(self);
+  void update_offer(slot_queues& self, std::size_t about_to_take = 0) {
+    const std::size_t all = held_tasks(self), held = all - std::min(all, about_to_take);
     const bool now = held > (self.offering ? far_reserve_tasks : 2 * far_reserve_tasks);
     if (now == self.offering) return;
     self.offering = now;
-    self.offers.store(now, std::memory_order_relaxed);
+    if (now) offers_.offer(self.index);
+    else offers_.withdraw(self.index);
   }
   frame* steal_from(slot_queues& self, slot_queues& victim);
   static bool no_progress(const slot_queues& self, const slot_queues& victim);
-  static bool may_take(const slot_queues& self, const slot_queues& victim, manners);
+  bool may_take(const slot_queues& self, const slot_queues& victim, manners) const;
   frame* steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners);
   frame* steal_from_guests(slot_queues& self);
 
@@ -195,6 +200,7 @@ class scheduler {
   std::vector<atomic<slot_queues*>> slots_;
   atomic<int> slot_count_{0};
   atomic<int> dozing_{0};
+  offer_board offers_;
   locked_queue central_;
   std::vector<locked_queue> required_;  // by node
   std::vector<locked_queue> initial_;   // by node: tasks that decide where data will be

@@ -73,6 +73,22 @@ TEST(placement, tasks_go_where_their_inputs_are) {
   }
 }
 
+// The program's threads execute nothing, so what belongs to their own node has to be sent there as well: from their
+// queues any worker would take it. On a pretended machine they are on node 0.
+TEST(placement, tasks_created_outside_go_where_their_inputs_are_too) {
+  watchdog dog(60);
+  runtime rt({.workers = 4, .policy = "local", .machine = "nodes:4 cpus:1"});
+  for (int node = 0; node < 4; node++) {
+    const auto d = rt.make_data<int>(2000);
+    rt.spawn({.affinity = require(node)}, out(d), [](auto) {});
+    rt.wait();
+    rt.reset_statistics();
+    for (int i = 0; i < 3; i++) rt.spawn(in(d), [](auto) {});
+    rt.wait();
+    EXPECT_EQ(rt.stats().pushes, 3u) << "node " << node;
+  }
+}
+
 TEST(placement, deferred_allocation_makes_every_new_version_local) {
   for (const char* policy : {"local", "deferred"}) {
     runtime rt({.workers = 4, .policy = policy, .machine = "nodes:4 cpus:1"});

@@ -12,6 +12,7 @@ namespace {
 // (runtime_options::spin). What is pushed to it ends a pause.
 constexpr int rounds_at_least = 8;
 constexpr int spinning_round = 5;
+constexpr int rounds_per_far_look = 4;    // most waits are short, and a task of another node costs more than a short wait
 constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
 
 // How often a task's time is taken: two looks at the clock, some 50 ns together.
@@ -83,14 +84,16 @@ void engine::submit(frame* f) {
   if (!s.flow.ready.empty()) route_ready(s, false);
 }
 
-// Places everything that became ready; returns one task to run next if asked to keep one.
+// Places everything that became ready; returns one task to run next if asked to keep one. The last of the list, and the
+// others in that order: of one version's readers the oldest runs first and the next one is on top of the deque, so rows
+// are finished before what depends on them is begun.
 frame* engine::route_ready(slot& s, bool keep_one) {
   frame* kept = nullptr;
   bool queued = false;
   while (frame* f = s.flow.ready.pop()) {
     if (scheduler_.route(s.queues, f)) {
       queued = true;
-    } else if (keep_one && (kept == nullptr || f->priority > kept->priority)) {
+    } else if (keep_one && (kept == nullptr || f->priority >= kept->priority)) {
       if (kept != nullptr) {
         scheduler_.push_own(s.queues, kept);
         queued = true;
@@ -114,16 +117,19 @@ frame* engine::next_task(slot& s) {
 frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   sched::sleep_control<>& sleep = scheduler_.sleep;
   sleep.start_searching();
+  scheduler_.starts_to_steal(s.queues);
   const auto found = [&](frame* f) {
     if (sleep.stop_searching()) sleep.wake_any();
     return f;
   };
   auto manners = sched::scheduler::manners::patient;
+  unsigned dozes = 0;  // that lasted until their time was up
   spin_clock spin(spin_ns_);
   for (int round = 0;; round++) {
     if (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0) return found(nullptr);
     if (frame* f = scheduler_.take_own(s.queues)) return found(f);
-    if (frame* f = scheduler_.steal_round(s.queues, manners)) return found(f);
+    const bool far = round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
+    if (frame* f = scheduler_.steal_round(s.queues, manners, far)) return found(f);
     manners = sched::scheduler::manners::patient;
     if (round % 8 == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && nobody_busy() && quiescent()) notify_waiters();
     if (round < rounds_at_least || spin.goes_on()) {
@@ -135,8 +141,14 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     const auto anything_for = [&](sched::scheduler::manners how) {
       return scheduler_.any_work_for(s.queues, how) || (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_relaxed) != 0);
     };
-    if (const auto what = scheduler_.note_progress(s.queues); what != sched::scheduler::held_back::nothing) {
-      manners = scheduler_.doze(s.queues, what, [&] { return anything_for(sched::scheduler::manners::patient); });
+    // As long as others work, the first time it takes for granted that they hold something: to look costs several lines
+    // of each of them.
+    const bool looks = dozes > 0 || !shared_.several_nodes || nobody_busy();
+    const auto what = looks ? scheduler_.note_progress(s.queues) : scheduler_.note_nothing(s.queues);
+    if (what != sched::scheduler::held_back::nothing) {
+      manners = scheduler_.doze(s.queues, what, dozes, [&] { return anything_for(sched::scheduler::manners::patient); });
+      if (manners != sched::scheduler::manners::patient) dozes++;
+      if (!looks) manners = sched::scheduler::manners::patient;
     } else {
       sleep.sleep(s.index(), [&] { return anything_for(sched::scheduler::manners::greedy); }, [&] { notify_waiters(); });
     }

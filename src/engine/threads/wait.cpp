@@ -7,7 +7,7 @@ namespace weir::engine {
 namespace {
 
 // How often a creator looks whether it is too far ahead, in spawns. Less often: the bound is overshot by more.
-constexpr std::uint32_t spawns_between_checks = 64;
+constexpr std::int64_t least_spawns_between_checks = 64, most_spawns_between_checks = 1024;
 // Stack left for a task's own frames when a nested wait is about to run another task on top of it.
 constexpr std::ptrdiff_t stack_reserve_bytes = 128 * 1024;
 // Creators help at most this deep: a task that creates inside a task that creates inside ... goes on creating.
@@ -37,9 +37,11 @@ std::int64_t engine::backlog_now() const {
 
 void engine::throttle(slot& s) {
   throw_if_forked();
-  s.spawns_until_check = spawns_between_checks;
   if (s.depth == 0) refresh_node(s);
-  if (backlog_now() <= static_cast<std::int64_t>(backlog_limit_)) return;
+  const std::int64_t room = static_cast<std::int64_t>(backlog_limit_) - backlog_now();
+  // All threads together create half of what there is room for until they look again.
+  s.spawns_until_check = static_cast<std::uint32_t>(std::clamp(room / (2 * scheduler_.slot_count()), least_spawns_between_checks, most_spawns_between_checks));
+  if (room >= 0) return;
   const auto low_water = static_cast<std::int64_t>(backlog_limit_ / 4 * 3);
   if (s.depth == 0) {
     // When everybody sleeps, what is ready may depend on what is still to be created: go on.
@@ -52,7 +54,7 @@ void engine::throttle(slot& s) {
   if (s.depth > max_helping_creators) return;
   while (backlog_now() > low_water) {
     frame* f = scheduler_.take_own(s.queues);
-    if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient);
+    if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient, true);
     if (f == nullptr) return;
     execute(s, f);
   }
