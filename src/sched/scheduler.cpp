@@ -180,11 +180,10 @@ bool scheduler::no_progress(const slot_queues& self, const slot_queues& victim) 
   return before != slot_queues::had_nothing && victim.finished.read() == before;
 }
 
-// From a worker of another node. A greedy thief does not rely on the hint: the owner may be in a long task while others
-// fill its inbox.
-bool scheduler::may_take(const slot_queues& self, const slot_queues& victim, manners how) const {
-  if (how == manners::patient) return offers_.offers(victim.index) && leaves_something(victim);
-  return no_progress(self, victim) || leaves_something(victim);
+// From a worker of another node. A patient thief has seen its offer; a greedy one does not rely on that: the owner may be
+// in a long task while others fill its inbox.
+bool scheduler::may_take(const slot_queues& self, const slot_queues& victim, manners how) {
+  return (how != manners::patient && no_progress(self, victim)) || leaves_something(victim);
 }
 
 frame* scheduler::take_initial(slot_queues& self) {
@@ -203,6 +202,7 @@ frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, 
   std::size_t i = n == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(n));
   for (std::size_t tried = 0; tried < n; tried++, i = i + 1 == n ? 0 : i + 1) {
     if (!self.nothing_pushed()) return nullptr;  // on a large machine a round takes longer than a task
+    if (far && how == manners::patient && !offers_.offers(level[i])) continue;
     slot_queues& victim = slot(level[i]);
     if (far && !may_take(self, victim, how)) continue;
     if (frame* f = steal_from(self, victim)) return f;
@@ -239,9 +239,10 @@ bool scheduler::any_work_for(const slot_queues& self, manners how) const {
     if ((how != manners::patient || static_cast<int>(n) == self.node) && !initial_[n].empty()) return true;
   const int end = slot_count();
   for (int i = 0; i < end; i++) {
+    const bool far = i < worker_count() && node_of_worker(i) != self.node;
+    if (far && how == manners::patient && !offers_.offers(i)) continue;
     const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
-    const bool far = i < worker_count() && q.node != self.node;
-    if (far && how == manners::patient ? offers_.offers(i) && leaves_something(q) : has_something(q)) return true;
+    if (far && how == manners::patient ? leaves_something(q) : has_something(q)) return true;
   }
   return false;
 }
@@ -249,13 +250,14 @@ bool scheduler::any_work_for(const slot_queues& self, manners how) const {
 scheduler::held_back scheduler::note_progress(slot_queues& self) {
   held_back found = held_back::nothing;
   for (int w = 0; w < worker_count(); w++) {
-    const slot_queues& q = slot(w);
+    const int node = node_of_worker(w);
     std::uint64_t& before = self.finished_before[static_cast<std::size_t>(w)];
     before = slot_queues::had_nothing;
     if (!self.nothing_pushed()) return held_back::nothing;
-    if (q.node == self.node) continue;
+    if (node == self.node) continue;
+    const slot_queues& q = slot(w);
     const bool tasks = has_something(q);
-    if (!tasks && initial_[static_cast<std::size_t>(q.node)].empty()) continue;
+    if (!tasks && initial_[static_cast<std::size_t>(node)].empty()) continue;
     before = q.finished.read();
     if (found != held_back::tasks) found = tasks ? held_back::tasks : held_back::initial_tasks;
   }

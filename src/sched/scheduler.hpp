@@ -166,6 +166,8 @@ class scheduler {
 
  private:
   void order_victims();
+  // Without a look at its queues, whose lines are its own.
+  int node_of_worker(int worker) const { return worker_nodes_[static_cast<std::size_t>(worker)]; }
   place::wish place(slot_queues& self, frame*);
   bool push_to_node(slot_queues& self, frame*, int node);
   bool wake_one_of_node(int node);
@@ -184,7 +186,7 @@ class scheduler {
   }
   frame* steal_from(slot_queues& self, slot_queues& victim);
   static bool no_progress(const slot_queues& self, const slot_queues& victim);
-  bool may_take(const slot_queues& self, const slot_queues& victim, manners) const;
+  static bool may_take(const slot_queues& self, const slot_queues& victim, manners);
   frame* steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners);
   frame* steal_from_guests(slot_queues& self);
 
