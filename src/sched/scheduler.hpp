@@ -113,9 +113,9 @@ class scheduler {
 
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
-  // One round of stealing, from workers of the own node, guests, and, if it is to look far, those of other nodes. A patient thief takes from workers of other nodes only what is more than far_reserve_tasks;
-  // a greedy one takes anything from those that finished no task while it dozed, but initial tasks; a desperate one
-  // takes also those.
+  // One round of stealing, from workers of the own node, guests, and, if it is to look far, those of other nodes. A
+  // patient thief takes from workers of other nodes only what is more than far_reserve_tasks; a greedy one takes
+  // anything from those that finished no task while it dozed, but initial tasks; a desperate one takes also those.
   enum class manners { patient, greedy, desperate };
   frame* steal_round(slot_queues& self, manners, bool far);
   // A worker's own queues are empty; it begins to look elsewhere.
@@ -146,12 +146,12 @@ class scheduler {
   static std::uint32_t doze_microseconds(const slot_queues& self) { return std::clamp(16 * self.typical_task_us, shortest_doze_microseconds, longest_doze_microseconds); }
   // A worker that sees only such things dozes for a time, and then has the manners that this returns. It dozes longer
   // each time nothing comes of it. While one does, publishers need not wake others for so little.
-  template <class AnyWorkLeft>
-  manners doze(slot_queues& self, held_back what, unsigned earlier, AnyWorkLeft&& any_work_left) {
+  template <class AnyWorkLeft, class EverybodyAsleep>
+  manners doze(slot_queues& self, held_back what, unsigned earlier, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
     dozing_.fetch_add(1, std::memory_order_relaxed);
     const bool initial = what == held_back::initial_tasks;
     const std::uint32_t once = doze_microseconds(self), most = longest_doze_microseconds;
-    const bool time_is_up = sleep.doze(self.index, any_work_left, initial ? most : std::min(most, once << std::min(earlier / 2, 4u)));
+    const bool time_is_up = sleep.doze(self.index, any_work_left, everybody_asleep, initial ? most : std::min(most, once << std::min(earlier / 2, 4u)));
     dozing_.fetch_sub(1, std::memory_order_relaxed);
     atomic_fence(std::memory_order_seq_cst);  // a publisher that still saw us dozing published before we look again
     return !time_is_up ? manners::patient : initial ? manners::desperate : manners::greedy;

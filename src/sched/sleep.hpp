@@ -84,26 +84,22 @@ class sleep_control {
   template <class AnyWorkLeft, class EverybodyAsleep>
   void sleep(int worker, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
     word& mine = words_[worker];
-    assert(mine.load(std::memory_order_relaxed) == awake);
-    mine.store(asleep, std::memory_order_relaxed);
-    const std::uint64_t before = state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
-    Atomics::fence(std::memory_order_seq_cst);
+    const bool last = falls_asleep(mine);
     if (any_work_left()) {
       cancel(mine);
       return;
     }
-    if (sleeping_in(before) + 1 >= workers_) everybody_asleep();
+    if (last) everybody_asleep();
     while (mine.load(std::memory_order_acquire) == asleep) Atomics::wait(mine, asleep);
   }
   // As sleep, but for at most this long: for a worker that leaves work to others and wants to see what became of it.
   // True: it slept until the time was up (or a signal came).
-  template <class AnyWorkLeft>
-  bool doze(int worker, AnyWorkLeft&& any_work_left, std::uint32_t microseconds) {
+  template <class AnyWorkLeft, class EverybodyAsleep>
+  bool doze(int worker, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep, std::uint32_t microseconds) {
     word& mine = words_[worker];
-    mine.store(asleep, std::memory_order_relaxed);
-    state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
-    Atomics::fence(std::memory_order_seq_cst);
+    const bool last = falls_asleep(mine);
     const bool waits = !any_work_left();
+    if (waits && last) everybody_asleep();
     if (waits) Atomics::wait_for(mine, asleep, microseconds);
     // Woken: the waker has done the accounting. Time is up, or for no reason: as if it had not gone to sleep.
     return cancel(mine) && waits;
@@ -155,6 +151,15 @@ class sleep_control {
     state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_relaxed);
     Atomics::wake_one(its);
     return true;
+  }
+
+  // What a worker does before it looks at all queues for the last time. True: everybody is asleep now.
+  bool falls_asleep(word& mine) {
+    assert(mine.load(std::memory_order_relaxed) == awake);
+    mine.store(asleep, std::memory_order_relaxed);
+    const std::uint64_t before = state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
+    Atomics::fence(std::memory_order_seq_cst);
+    return sleeping_in(before) + 1 >= workers_;
   }
 
   // The worker that was going to sleep does not. If a waker was faster, it does the accounting.

@@ -200,6 +200,48 @@ TEST(sleep_model, the_last_to_fall_asleep_is_told) {
   });
 }
 
+// As above, when one of them only dozes.
+TEST(sleep_model, the_last_to_doze_is_told) {
+  expect_passes([] {
+    pool p(2);
+    model::atomic<int> over{0};
+    int told = 0;
+    const auto any = [&] { return over.load(relaxed) == 1 || p.any(); };
+    const auto all_asleep = [&] {
+      if (p.tasks.load(relaxed) != 0) return;
+      told++;
+      over.store(1, release);
+      p.sleep.wake_all();
+    };
+    const auto worker = [&](auto rest) {
+      p.sleep.start_searching();
+      while (over.load(acquire) == 0)
+        if (!p.try_take()) rest();
+      (void)p.sleep.stop_searching();
+    };
+    p.tasks.store(1, relaxed);
+    parallel([&] { worker([&] { p.sleep.sleep(0, any, all_asleep); }); }, [&] { worker([&] { p.sleep.doze(1, any, all_asleep, 1); }); });
+    require(told >= 1, "nobody was told");
+    require(!p.any(), "it ended with work left");
+    p.expect_quiet();
+  });
+}
+
+TEST(sleep_model, a_doze_ends_by_itself_or_by_a_waker_never_by_both) {
+  expect_passes([] {
+    sleep_control<model_atomics> sleep(1);
+    bool woken = false, time_was_up = false;
+    parallel([&] { woken = sleep.wake(0); },
+             [&] {
+               sleep.start_searching();
+               time_was_up = sleep.doze(0, [] { return false; }, [] {}, 1);
+               (void)sleep.stop_searching();
+             });
+    require(!(woken && time_was_up), "woken, and does not know it");
+    require(sleep.sleeping() == 0 && sleep.searching() == 0, "the counts do not come back to zero");
+  });
+}
+
 TEST(sleep_model, who_is_woken_sees_what_its_waker_did) {
   expect_passes([] {
     sleep_control<model_atomics> sleep(1);

@@ -107,6 +107,8 @@ struct model_atomics {
   static void wait(const atomic<std::uint32_t>& word, std::uint32_t expected, site where = site::current()) {
     engine::running().wait(word.location(), expected, where);
   }
+  // The time may be up at any moment from now on, woken or not.
+  static void wait_for(const atomic<std::uint32_t>&, std::uint32_t /*expected*/, std::uint32_t /*microseconds*/, site where = site::current()) { pause(where); }
   static void wake_one(const atomic<std::uint32_t>& word, site where = site::current()) { engine::running().wake(word.location(), false, where); }
   static void wake_all(const atomic<std::uint32_t>& word, site where = site::current()) { engine::running().wake(word.location(), true, where); }
 };

@@ -146,7 +146,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     const bool looks = dozes > 0 || !shared_.several_nodes || nobody_busy();
     const auto what = looks ? scheduler_.note_progress(s.queues) : scheduler_.note_nothing(s.queues);
     if (what != sched::scheduler::held_back::nothing) {
-      manners = scheduler_.doze(s.queues, what, dozes, [&] { return anything_for(sched::scheduler::manners::patient); });
+      manners = scheduler_.doze(s.queues, what, dozes, [&] { return anything_for(sched::scheduler::manners::patient); }, [&] { notify_waiters(); });
       if (manners != sched::scheduler::manners::patient) dozes++;
       if (!looks) manners = sched::scheduler::manners::patient;
     } else {
