@@ -221,7 +221,7 @@ frame* scheduler::steal_round(slot_queues& self, manners how, bool far) {
   const auto& levels = victims_[static_cast<std::size_t>(self.node)];
   const std::size_t end = far ? levels.size() : 1;
   for (std::size_t level = 0; level < end; level++) {
-    if (frame* f = steal_level(self, levels[level], level > 0, how)) {
+    if (frame* f = steal_level(self, levels[level], level > 0 && anything_held_back(), how)) {
       self.steals[level].add(1);
       return f;
     }
@@ -239,7 +239,7 @@ bool scheduler::any_work_for(const slot_queues& self, manners how) const {
     if ((how != manners::patient || static_cast<int>(n) == self.node) && !initial_[n].empty()) return true;
   const int end = slot_count();
   for (int i = 0; i < end; i++) {
-    const bool far = i < worker_count() && node_of_worker(i) != self.node;
+    const bool far = i < worker_count() && far_from(self, i);
     if (far && how == manners::patient && !offers_.offers(i)) continue;
     const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
     if (far && how == manners::patient ? leaves_something(q) : has_something(q)) return true;
@@ -254,7 +254,7 @@ scheduler::held_back scheduler::note_progress(slot_queues& self) {
     std::uint64_t& before = self.finished_before[static_cast<std::size_t>(w)];
     before = slot_queues::had_nothing;
     if (!self.nothing_pushed()) return held_back::nothing;
-    if (node == self.node) continue;
+    if (!far_from(self, w)) continue;
     const slot_queues& q = slot(w);
     const bool tasks = has_something(q);
     if (!tasks && initial_[static_cast<std::size_t>(node)].empty()) continue;
@@ -274,9 +274,9 @@ void scheduler::published(slot_queues& self) {
     sleep.work_published(0);
     return;
   }
-  if (nodes_ > 1) update_offer(self);
+  if (anything_held_back()) update_offer(self);
   atomic_fence(std::memory_order_seq_cst);
-  if (nodes_ > 1 && dozing_.load(std::memory_order_relaxed) > 0 && !leaves_something(self)) {
+  if (anything_held_back() && dozing_.load(std::memory_order_relaxed) > 0 && !leaves_something(self)) {
     const auto& mates = workers_of_node_[static_cast<std::size_t>(self.node)];
     if (mates.size() > 1) sleep.wake_any_of(mates.front(), mates.back() + 1);
     return;

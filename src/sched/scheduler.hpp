@@ -130,6 +130,8 @@ class scheduler {
   // sent to this worker meanwhile.
   enum class held_back { nothing, initial_tasks, tasks };
   held_back note_progress(slot_queues& self);
+  // Whether workers of other nodes hold something back at all.
+  bool anything_held_back() const { return nodes_ > 1 && policy_.rule != nullptr; }
   // Without looking: they may hold something, and nobody is known to be stuck.
   held_back note_nothing(slot_queues& self) const;
   // As after a doze, for a worker that spins as long: the first time it only takes notes.
@@ -166,6 +168,9 @@ class scheduler {
 
  private:
   void order_victims();
+  // Thieves leave a far worker its last tasks where a rule placed them there. Without a rule stealing is what distributes
+  // work.
+  bool far_from(const slot_queues& self, int worker) const { return anything_held_back() && node_of_worker(worker) != self.node; }
   // Without a look at its queues, whose lines are its own.
   int node_of_worker(int worker) const { return worker_nodes_[static_cast<std::size_t>(worker)]; }
   place::wish place(slot_queues& self, frame*);

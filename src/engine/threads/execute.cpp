@@ -143,7 +143,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     };
     // As long as others work, the first time it takes for granted that they hold something: to look costs several lines
     // of each of them.
-    const bool looks = dozes > 0 || !shared_.several_nodes || nobody_busy();
+    const bool looks = dozes > 0 || !scheduler_.anything_held_back() || nobody_busy();
     const auto what = looks ? scheduler_.note_progress(s.queues) : scheduler_.note_nothing(s.queues);
     if (what != sched::scheduler::held_back::nothing) {
       manners = scheduler_.doze(s.queues, what, dozes, [&] { return anything_for(sched::scheduler::manners::patient); }, [&] { notify_waiters(); });
