@@ -125,6 +125,7 @@ class engine {
   frame* next_task(slot&);
   frame* search(slot&);
   frame* idle(slot&, const std::function<bool()>* nested_condition);
+  sched::scheduler::manners rest(slot&, unsigned& dozes, const std::function<bool()>& over);
   void execute(slot&, frame*);
   const char* run_body(slot&, frame*);
   void count_bytes(slot&, frame*);

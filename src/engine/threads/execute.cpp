@@ -3,7 +3,6 @@
 
 #include <string>
 
-
 namespace weir::engine {
 namespace {
 
@@ -122,11 +121,12 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     if (sleep.stop_searching()) sleep.wake_any();
     return f;
   };
+  const auto over = [&] { return nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0; };
   auto manners = sched::scheduler::manners::patient;
   unsigned dozes = 0;  // that lasted until their time was up
   spin_clock spin(spin_ns_);
   for (int round = 0;; round++) {
-    if (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0) return found(nullptr);
+    if (over()) return found(nullptr);
     if (frame* f = scheduler_.take_own(s.queues)) return found(f);
     const bool far = round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
     if (frame* f = scheduler_.steal_round(s.queues, manners, far)) return found(f);
@@ -137,24 +137,30 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
       pause_between_rounds(round, s.queues);
       continue;
     }
-    s.flow.buffers.flush_counts();
-    const auto anything_for = [&](sched::scheduler::manners how) {
-      return scheduler_.any_work_for(s.queues, how) || (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_relaxed) != 0);
-    };
-    // As long as others work, the first time it takes for granted that they hold something: to look costs several lines
-    // of each of them.
-    const bool looks = dozes > 0 || !scheduler_.anything_held_back() || nobody_busy();
-    const auto what = looks ? scheduler_.note_progress(s.queues) : scheduler_.note_nothing(s.queues);
-    if (what != sched::scheduler::held_back::nothing) {
-      manners = scheduler_.doze(s.queues, what, dozes, [&] { return anything_for(sched::scheduler::manners::patient); }, [&] { notify_waiters(); });
-      if (manners != sched::scheduler::manners::patient) dozes++;
-      if (!looks) manners = sched::scheduler::manners::patient;
-    } else {
-      sleep.sleep(s.index(), [&] { return anything_for(sched::scheduler::manners::greedy); }, [&] { notify_waiters(); });
-    }
+    manners = rest(s, dozes, over);
     round = rounds_at_least - rounds_after_waking;
     spin.end();
   }
+}
+
+// Sleeps, or dozes if workers of other nodes hold something back.
+sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::function<bool()>& over) {
+  using manners = sched::scheduler::manners;
+  using held_back = sched::scheduler::held_back;
+  s.flow.buffers.flush_counts();
+  const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || over(); };
+  const auto everybody_asleep = [&] { notify_waiters(); };
+  // As long as others work, the first time it takes for granted that they hold something: to look costs several lines
+  // of each of them.
+  const bool looks = dozes > 0 || !scheduler_.anything_held_back() || nobody_busy();
+  const held_back what = looks ? scheduler_.note_progress(s.queues) : scheduler_.note_nothing(s.queues);
+  if (what == held_back::nothing) {
+    scheduler_.sleep.sleep(s.index(), [&] { return anything_for(manners::greedy); }, everybody_asleep);
+    return manners::patient;
+  }
+  const manners after = scheduler_.doze(s.queues, what, dozes, [&] { return anything_for(manners::patient); }, everybody_asleep);
+  if (after != manners::patient) dozes++;
+  return looks ? after : manners::patient;
 }
 
 void engine::execute(slot& s, frame* f) {
