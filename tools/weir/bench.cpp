@@ -1,6 +1,8 @@
 // weir bench: from options to runs. Everything is checked before the first run starts.
 #include "bench.hpp"
 
+#include "bench_overhead.hpp"
+
 #include <bench/common/options.hpp>
 #include <bench/common/page_check.hpp>
 #include <bench/common/report.hpp>
@@ -133,6 +135,13 @@ void list_kernels() {
     if (k.uses.clusters) more += fmt::format(" --clusters {}", d.clusters);
     fmt::print("{:<13} {}\n{:<13}   --size {} --block {}{}   ({})\n", k.name, k.description, "", format_size(d.size), format_size(d.block), more, k.size_meaning);
   }
+  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench overhead --help\n", "overhead", "no kernel: what one task costs, under weir and other runtimes", "");
+}
+
+// `overhead` is a subcommand beside the kernels, and none of their options applies to it.
+void refuse_options_before(const CLI::App& bench) {
+  for (const CLI::Option* option : bench.get_options())
+    if (option->count() != 0) throw input_error("overhead takes its own options only, not " + option->get_name());
 }
 
 int run_bench(const bench_options& o) {
@@ -176,7 +185,11 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_flag("--verify", o->verify, "Compare with the sequential program; exit status 1 if a result differs");
   bench->add_flag("--pages-check", o->pages_check, "Ask the system where every page lies that a task has written (slow)");
   bench->add_flag("--json", o->json, "One JSON object a run, one a line");
-  bench->callback([o, status] { *status = run_bench(*o); });
+  CLI::App* overhead = add_overhead_command(*bench, status);
+  overhead->parse_complete_callback([bench] { refuse_options_before(*bench); });
+  bench->callback([o, status, overhead] {
+    if (!overhead->parsed()) *status = run_bench(*o);
+  });
   return status;
 }
 

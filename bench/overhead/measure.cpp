@@ -1,0 +1,108 @@
+// Measures one pattern: an untimed run to warm up, then the timed ones.
+#include <bench/overhead/program.hpp>
+
+#include <bench/common/region.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+namespace weir::bench::overhead {
+namespace {
+
+// A replayed graph is of a length at which what a replay costs beside its tasks is small.
+constexpr std::uint64_t replayed_steps = 64;
+
+void print(const options& o, const description& d, const workload& w, double seconds, int repeat, double dependences) {
+  const bool is_grid = w.what->shape == form::grid;
+  const std::uint64_t tasks = w.tasks * w.replays;
+  std::printf("{\"pattern\":\"%s\",\"runtime\":\"%s\",\"workers\":%d,\"tasks\":%llu,\"dependences\":%.3g,",
+              std::string(w.what->name).c_str(), std::string(d.runtime).c_str(), o.workers, static_cast<unsigned long long>(tasks), dependences);
+  if (is_grid) std::printf("\"width\":%u,", w.graph->width());
+  if (w.what->random) std::printf("\"seed\":%llu,", static_cast<unsigned long long>(o.seed));
+  std::printf("\"task_ns\":%llu,\"repeat\":%d,\"seconds\":%.9f,\"ns_per_task\":", static_cast<unsigned long long>(o.task_ns), repeat, seconds);
+  if (tasks == 0) std::printf("null");
+  else std::printf("%.3f", seconds * 1e9 / static_cast<double>(tasks));
+  std::printf(",\"verified\":%s}\n", w.check == nullptr ? "null" : w.check->passed() ? "true" : "false");
+  std::fflush(stdout);
+}
+
+// Only where there is something to check: fib is checked by its result.
+void end_run(const workload& w) {
+  if (w.check == nullptr) return;
+  if (w.what->shape == form::fib) w.check->expect(w.fib_result == fib_value(w.fib));
+  else w.check->end_run();
+}
+
+int measure(const options& o, const description& d, runtime_under_test& runtime, const grid& graph) {
+  workload w{.what = o.what, .graph = &graph, .tasks = o.tasks};
+  if (o.what->shape == form::fib) {
+    w.fib = fib_within(o.tasks);
+    w.tasks = fib_tasks(w.fib);
+  }
+  if (o.what->replay) {
+    w.tasks = std::min(o.tasks, graph.tasks_in(replayed_steps));
+    w.replays = w.tasks == 0 ? 1 : o.tasks / w.tasks;
+  }
+  if (o.task_ns != 0) w.iterations = std::max<std::uint64_t>(1, std::llround(static_cast<double>(o.task_ns) / ns_per_iteration()));
+  std::optional<checker> check;
+  if (o.verify) w.check = &check.emplace(o.what->shape == form::fib ? 0 : w.tasks);
+
+  const double dependences = o.what->shape == form::grid ? graph.mean_dependences(w.tasks) : 0;
+  runtime.prepare(w);
+  runtime.run(w);
+  end_run(w);
+  for (int repeat = 0; repeat < o.repeat; repeat++) {
+    const double seconds = seconds_of(runtime, w);
+    end_run(w);
+    print(o, d, w, seconds, repeat, dependences);
+  }
+  return w.check == nullptr || w.check->passed() ? 0 : 1;
+}
+
+}  // namespace
+
+double ns_per_iteration() {
+  constexpr std::uint64_t iterations = 200000;  // a few tenths of a millisecond: longer than the clock's error, shorter than a time slice
+  double best = 1e9;
+  for (int i = 0; i < 20; i++) {
+    const auto start = std::chrono::steady_clock::now();
+    compute(iterations);
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
+    best = std::min(best, taken.count() / iterations);
+  }
+  return best;
+}
+
+double seconds_of(runtime_under_test& runtime, workload& w) {
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const measured_region region;
+    runtime.run(w);
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+int measure_main(int argc, char** argv, const description& d) {
+  const options o = parse_options(argc, argv, d);
+  const grid graph(*o.what, std::max(o.width, 1u), o.dependences, o.seed);
+  std::unique_ptr<runtime_under_test> runtime;
+  try {
+    runtime = d.start(o);
+  } catch (const std::exception& e) {
+    refuse(e.what());
+  }
+  try {
+    if (!o.metg) return measure(o, d, *runtime, graph);
+    measure_metg(o, d, *runtime, graph);
+    return 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], e.what());
+    return 1;
+  }
+}
+
+}  // namespace weir::bench::overhead

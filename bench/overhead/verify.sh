@@ -1,0 +1,62 @@
+#!/bin/sh
+# verify.sh PROGRAM: runs each pattern of an overhead program with tasks that check that their predecessors have run, on
+# few and on more workers than there may be CPUs; bad options must end with status 2 and one line.
+set -u
+program=$1
+failures=0
+
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+verified() {
+  lines=$("$program" "$@" --repeat 2 --verify 2>&1) || fail "$*: exit status $?"
+  [ "$(printf '%s\n' "$lines" | grep -c '"verified":true}$')" -eq 2 ] || fail "$*: $lines"
+}
+
+patterns=$("$program" --list | cut -d ' ' -f 1)
+[ -n "$patterns" ] || fail "no patterns"
+# A runtime may know that it cannot have so many workers here. It says so, and the test goes on with fewer.
+counts=
+for workers in 1 2 5; do
+  if refusal=$("$program" --pattern independent --tasks 0 --workers $workers 2>&1); then counts="$counts $workers"; else echo "$workers workers: $refusal"; fi
+done
+case $counts in " 1"*) ;; *) fail "does not even run with 1 worker" ;; esac
+
+for workers in $counts; do
+  for pattern in $patterns; do
+    case $pattern in
+      independent | fib) verified --pattern "$pattern" --workers "$workers" --tasks 500 ;;
+      dependences) for d in 0 1 2 3 6 8 16; do verified --pattern "$pattern" --workers "$workers" --tasks 333 --dependences $d; done ;;
+      *) verified --pattern "$pattern" --workers "$workers" --tasks 333
+         verified --pattern "$pattern" --workers "$workers" --tasks 50 --width 1
+         verified --pattern "$pattern" --workers "$workers" --tasks 50 --width 3 ;;
+    esac
+  done
+done
+for pattern in $patterns; do
+  verified --pattern "$pattern" --tasks 0
+  "$program" --pattern "$pattern" --tasks 10 --task-ns 1000 --workers 2 >/dev/null || fail "$pattern: --task-ns"
+done
+
+refused() {
+  message=$("$program" "$@" 2>&1 >/dev/null)
+  status=$?
+  [ $status -eq 2 ] || fail "$*: exit status $status, expected 2"
+  [ "$(printf '%s\n' "$message" | wc -l)" -eq 1 ] && [ -n "$message" ] || fail "$*: expected one line, got: $message"
+}
+
+refused
+refused --pattern none
+refused --pattern
+refused --none
+for bad in "--workers 0" "--workers x" "--tasks -1" "--width 0" "--repeat 0" "--task-ns 1e3" "--seed -1" "--dependences 33" "--verify --task-ns 5"; do
+  # shellcheck disable=SC2086
+  refused --pattern dependences $bad
+done
+refused --pattern independent --width 8
+refused --pattern stencil --dependences 2
+refused --pattern stencil --seed 3
+refused --pattern independent --metg
+refused --pattern stencil --metg --tasks 10
+
+[ "$failures" -eq 0 ] && echo "ok:" $patterns
+exit "$failures"

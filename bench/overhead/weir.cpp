@@ -1,0 +1,122 @@
+// What tasks cost under weir.
+//
+// A column's value is a datum, in two rows written in turn, as in the stencil kernels: "the step before" is then what was
+// announced last, in whatever order the tasks of a step are created. Writers need not wait for readers: versions.
+#include <bench/overhead/program.hpp>
+
+#include <weir/weir.hpp>
+
+namespace {
+
+using namespace weir::bench::overhead;
+using weir::data;
+
+// Values that tasks find in their data, and leave there: the number of the step that comes next.
+struct value_check {
+  checker* check;
+  int step;
+  bool update;  // the output's first value is the input
+
+  void operator()(std::span<const int> input) const { check->expect(input[0] == step); }
+  void operator()(const weir::views<const int>& inputs) const {
+    for (std::size_t i = 0; i < inputs.size(); i++) (*this)(inputs[i]);
+  }
+  void operator()(std::span<int> output) const {
+    if (update) check->expect(output[0] == step);
+    output[0] = step + 1;
+  }
+};
+
+class weir_under_test final : public runtime_under_test {
+ public:
+  explicit weir_under_test(const options& o) : runtime_(weir::runtime_options{.workers = o.workers, .policy = o.policy}) {}
+
+  void prepare(const workload& w) override {
+    if (w.what->shape != form::grid) return;
+    for (auto& row : rows_) {
+      row.clear();
+      for (std::uint32_t i = 0; i < w.graph->width(); i++) row.push_back(runtime_.make_data<int>(1));
+    }
+  }
+
+  void run(workload& w) override {
+    w.with_work([&](const auto& work) {
+      switch (w.what->shape) {
+        case form::independent: independent(w, work); break;
+        case form::fib: runtime_.run([&] { w.fib_result = fib(w.fib, work); }); break;
+        case form::grid: runtime_.run([&](weir::scope& s) { w.graph->for_each_task(w.tasks, [&](const position& p) { create(s, w, p, work.of(p)); }); }); break;
+      }
+    });
+  }
+
+ private:
+  template <class Work>
+  void independent(const workload& w, const Work& work) {
+    runtime_.run([&](weir::scope& s) { w.for_each_independent([&](const position& p) { s.spawn(work.of(p)); }); });
+  }
+
+  template <class Work>
+  std::uint64_t fib(unsigned n, const Work& work) {
+    if constexpr (!Work::checks) work.of({})();
+    if (n < 2) return n;
+    std::uint64_t a = 0, b = 0;
+    weir::scope s(runtime_);
+    s.spawn([&, n] { a = fib(n - 1, work); });
+    s.spawn([&, n] { b = fib(n - 2, work); });
+    s.wait();
+    return a + b;
+  }
+
+  template <class Task>
+  void create(weir::scope& s, const workload& w, const position& p, const Task& task) {
+    const auto& before = p.before;
+    if (w.what->in_place && !before.empty()) {
+      s.spawn(inout(rows_[0][p.column]), body_of(task));
+      return;
+    }
+    const auto with = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const data<int>* old = rows_[(p.step + 1) & 1].data();
+      s.spawn(in(old[before[I]])..., out(own(w, p)), body_of(task));
+    };
+    static_assert(grid::most_scattered == 8);
+    switch (before.size()) {
+      case 0: return with(std::make_index_sequence<0>());
+      case 1: return with(std::make_index_sequence<1>());
+      case 2: return with(std::make_index_sequence<2>());
+      case 3: return with(std::make_index_sequence<3>());
+      case 4: return with(std::make_index_sequence<4>());
+      case 5: return with(std::make_index_sequence<5>());
+      case 6: return with(std::make_index_sequence<6>());
+      case 7: return with(std::make_index_sequence<7>());
+      case 8: return with(std::make_index_sequence<8>());
+      default: {
+        const std::span<const data<int>> neighbours = std::span(rows_[(p.step + 1) & 1]).subspan(before[0], before.size());
+        s.spawn(in(neighbours), out(own(w, p)), body_of(task));
+      }
+    }
+  }
+  const data<int>& own(const workload& w, const position& p) const { return rows_[w.what->in_place ? 0 : p.step & 1][p.column]; }
+
+  template <class Task>
+  static auto body_of(const Task& task) {
+    return [task](const auto&... values) {
+      task();
+      if constexpr (requires { task.check; }) {
+        const value_check check{task.check, static_cast<int>(task.where.step), sizeof...(values) == 1 && !task.where.before.empty()};
+        (check(values), ...);
+      }
+    };
+  }
+
+  weir::runtime runtime_;
+  std::vector<data<int>> rows_[2];
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return measure_main(argc, argv, {.runtime = "weir",
+                                   .has = [](const pattern& p) { return !p.replay; },
+                                   .has_policies = true,
+                                   .start = [](const options& o) -> std::unique_ptr<runtime_under_test> { return std::make_unique<weir_under_test>(o); }});
+}
