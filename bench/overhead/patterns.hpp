@@ -37,6 +37,8 @@ class row {
     const std::uint32_t first = column == 0 ? 0 : ends_[column - 1];
     return {columns_.data() + first, ends_[column] - first};
   }
+  // Of the first `tasks` tasks together.
+  std::uint32_t dependences(std::uint32_t tasks) const { return tasks == 0 ? 0 : ends_[tasks - 1]; }
 
   void add_column(std::uint32_t column) { columns_.push_back(column); }
   void end_task() { ends_.push_back(static_cast<std::uint32_t>(columns_.size())); }
