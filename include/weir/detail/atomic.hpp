@@ -78,6 +78,19 @@ static_assert(sizeof(atomic<void*>) == sizeof(void*) && sizeof(atomic<std::uint6
 #endif
 }
 
+// Two halves of a seq_cst fence, of which one costs nothing: a light fence in one thread and a heavy one in another are
+// to each other what two seq_cst fences are; two light ones are not. The heavy one makes every running thread of the
+// process pass a fence (the system call membarrier, some microseconds). Where the system refuses that, both are fences.
+namespace detail {
+extern bool asymmetric_fences;  // set once, by prepare_asymmetric_fences()
+}
+void prepare_asymmetric_fences() noexcept;  // before the first light fence; idempotent, any thread
+[[gnu::always_inline]] inline void light_fence() noexcept {
+  if (detail::asymmetric_fences) [[likely]] std::atomic_signal_fence(std::memory_order_seq_cst);
+  else atomic_fence(std::memory_order_seq_cst);
+}
+void heavy_fence() noexcept;
+
 // Tells the core that this is a spin loop: some 10-140 cycles on x86, a hint on ARM.
 [[gnu::always_inline]] inline void cpu_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -112,6 +125,8 @@ struct real_atomics {
   using plain = plain_cell<T>;
 
   [[gnu::always_inline]] static void fence(std::memory_order order) noexcept { atomic_fence(order); }
+  [[gnu::always_inline]] static void light_fence() noexcept { weir::light_fence(); }
+  static void heavy_fence() noexcept { weir::heavy_fence(); }
   [[gnu::always_inline]] static void pause() noexcept { cpu_pause(); }
 
   // Blocks while `word` holds `expected`: the comparison and going to sleep are one step towards wake_one and

@@ -64,6 +64,8 @@ class atomic {
 };
 
 inline void atomic_fence(std::memory_order order, std::source_location at = std::source_location::current()) { model::model_atomics::fence(order, at); }
+inline void light_fence(std::source_location at = std::source_location::current()) { model::model_atomics::light_fence(at); }
+inline void heavy_fence(std::source_location at = std::source_location::current()) { model::model_atomics::heavy_fence(at); }
 inline void cpu_pause(std::source_location at = std::source_location::current()) { model::model_atomics::pause(at); }
 
 template <class T>
