@@ -49,8 +49,8 @@ void address_map::claim(context& c, frame* f) {
     hold(mine);
     a.claim = mine;
     if (a.bytes == 0) continue;
-    const std::uintptr_t first = a.offset;
-    claim_range(c, f, *mine, first, first + a.bytes, static_cast<detail::access_mode>(a.version_index));
+    const std::uintptr_t first = a.offset();
+    claim_range(c, f, *mine, first, first + a.bytes, static_cast<detail::access_mode>(a.extra()));
   }
   let_go(mine);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/base.hpp"
+#include "flow/creators.hpp"
 #include "memory/memory.hpp"
 #include "os/os.hpp"
 
@@ -67,6 +68,7 @@ struct shared {
   const bool several_nodes;
   std::unique_ptr<address_map> addresses;
   std::unique_ptr<stream_registry> streams;
+  creation_right creation;
 };
 
 // One per thread that creates or executes tasks; used by one thread at a time.
@@ -79,6 +81,7 @@ struct context {
   memory::cache buffers;
   int node;                     // the thread's, as an index; where it allocates
   const std::uint32_t creator;  // owner id for resource locks, never 0
+  flow::creator as_creator;
   const bool seen_busy;         // a worker: while it creates tasks nobody thinks that all is quiet
   ready_list ready;
 };

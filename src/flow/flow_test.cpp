@@ -39,7 +39,8 @@ class flow_test : public ::testing::Test {
     detail::cursor k{f};
     for (datum* d : a.in) put(k, waiter_kind::read, d);
     for (datum* d : a.inout) {
-      put(k, waiter_kind::update, d).version_index = k.version;
+      put(k, waiter_kind::update, d).set_place(0, k.version);
+      f->unusual |= frame::has_updates;
       detail::put_version(k, version_kind::update, d, d->bytes);
     }
     for (datum* d : a.out) detail::put_version(k, version_kind::replace, d, d->bytes);

@@ -62,7 +62,7 @@ bool open_window(context& c, stream_state& s, access& a, frame* f) {
   w->stream = &s;
   w->start = s.read;
   w->bytes = a.bytes;
-  const std::uint64_t advance = a.offset;
+  const std::uint64_t advance = a.offset();
   a.window = w;
   retain(s);
   for (const auto& segment : s.segments) attach(c, *w, segment);
@@ -94,15 +94,17 @@ void close_window(context& c, stream_window* w) {
 
 // In ascending order of address, as every task that names several. A stream whose last handle is just going away is
 // still in the registry as long as that is locked.
-locked_streams::locked_streams(context& c) : context_(c) {
+locked_streams::locked_streams(context& c) : context_(c), creating_(c.common.creation, c.as_creator) {
   stream_registry& r = *c.common.streams;
   r.lock.lock();
+  if (creating_.alone()) return;
   for (stream_state* s : r.all) lock_resource(c, *s);
 }
 
 locked_streams::~locked_streams() {
   stream_registry& r = *context_.common.streams;
-  for (stream_state* s : r.all) unlock_resource(*s);
+  if (!creating_.alone())
+    for (stream_state* s : r.all) unlock_resource(*s);
   r.lock.unlock();
 }
 

@@ -86,6 +86,7 @@ class locked_streams {
 
  private:
   context& context_;
+  const creating creating_;
 };
 
 void retain(stream_state&);

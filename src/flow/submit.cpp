@@ -16,65 +16,74 @@ namespace {
 
 using detail::version_kind;
 
-// The resources a task names, locked together.
+// The right to match a task to the resources it names: of the sole creator, or by locking all of them together.
 class resource_set {
  public:
-  resource_set(context& c, frame* f) : context_(c), task_(f) {
-    const std::size_t most = std::size_t{f->versions} + f->accesses;
-    if (most > inline_.size()) {
-      many_ = std::make_unique<resource*[]>(most);
-      held_ = many_.get();
-    }
-    if (!try_all()) lock_in_order();
+  resource_set(context& c, frame* f) : context_(c), creating_(c.common.creation, c.as_creator) {
+    if (!creating_.alone()) lock_all(f);
   }
   ~resource_set() {
-    for (std::size_t i = 0; i < count_; i++) unlock_resource(*held_[i]);
+    if (creating_.alone()) return;
+    for (resource **r = held_, **end = held_ + count_; r != end; r++) unlock_resource(**r);
   }
   resource_set(const resource_set&) = delete;
   resource_set& operator=(const resource_set&) = delete;
-  bool named_twice() const { return named_twice_; }
+  // Whether two accesses of the task name the same.
+  bool any_named_twice(frame* f) {
+    if (!creating_.alone()) return named_twice_;
+    collect(f);
+    std::sort(held_, held_ + count_);
+    return std::adjacent_find(held_, held_ + count_) != held_ + count_;
+  }
 
  private:
-  template <class F> bool for_each(F&& f) {
-    for (unsigned i = 0; i < task_->accesses; i++) {
-      access& a = *task_->access_at(i);
-      switch (a.kind()) {
-        case waiter_kind::read:
-        case waiter_kind::update:
-          if (!f(static_cast<resource*>(a.wanted))) return false;
-          break;
-        case waiter_kind::window:
-        case waiter_kind::skip:
-          if (!f(a.stream)) return false;
-          break;
-        default: break;
-      }
+  [[gnu::noinline]] void lock_all(frame* f) {
+    collect(f);
+    if (try_all()) return;
+    collect(f);
+    lock_in_order();
+  }
+
+  void collect(frame* f) {
+    const std::size_t most = std::size_t{f->versions} + f->accesses;
+    if (most > inline_.size() && many_ == nullptr) {
+      many_ = std::make_unique<resource*[]>(most);
+      held_ = many_.get();
     }
-    for (unsigned i = 0; i < task_->versions; i++)
-      if (!f(task_->version_at(i)->owner)) return false;
-    return true;
+    resource** to = held_;
+    const access* a = f->access_at(0);
+    for (const access* end = a + f->accesses; a != end; a++) {
+      const waiter_kind kind = a->kind();
+      if (kind <= waiter_kind::update) *to++ = a->wanted;
+      else if (kind <= waiter_kind::skip) *to++ = a->stream;
+    }
+    version* v = f->version_at(0);
+    for (const version* end = v + f->versions; v != end; v++) *to++ = v->owner;
+    count_ = static_cast<std::size_t>(to - held_);
   }
 
   // The common case: nobody else is creating tasks on these. Whoever finds one taken lets go of all, so nobody waits
   // while holding.
   bool try_all() {
-    const bool all = for_each([&](resource* r) {
+    const std::size_t named = count_;
+    count_ = 0;
+    for (std::size_t i = 0; i < named; i++) {
+      resource* const r = held_[i];
       const lock_result result = try_lock_resource(context_, *r);
-      if (result == lock_result::locked) held_[count_++] = r;
-      named_twice_ |= result == lock_result::mine_already;
-      return result != lock_result::busy;
-    });
-    if (all) [[likely]] return true;
-    while (count_ > 0) unlock_resource(*held_[--count_]);
-    return false;
+      if (result == lock_result::locked) [[likely]] {
+        held_[count_++] = r;
+      } else if (result == lock_result::mine_already) {
+        named_twice_ = true;
+      } else {
+        while (count_ > 0) unlock_resource(*held_[--count_]);
+        return false;
+      }
+    }
+    return true;
   }
 
   // Everybody who waits does so in ascending order of address: no cycle.
   void lock_in_order() {
-    for_each([&](resource* r) {
-      held_[count_++] = r;
-      return true;
-    });
     std::sort(held_, held_ + count_);
     resource** end = std::unique(held_, held_ + count_);
     named_twice_ = end != held_ + count_;
@@ -83,7 +92,7 @@ class resource_set {
   }
 
   context& context_;
-  frame* task_;
+  const creating creating_;
   std::array<resource*, 16> inline_;
   std::unique_ptr<resource*[]> many_;
   resource** held_ = inline_.data();
@@ -113,12 +122,14 @@ void check_twice(frame* f, datum* d) {
   throw usage_error(described(f, d) + " is read, but no task writes it before; write it with out(), or make it from values");
 }
 
-void validate(frame* f, const resource_set& held) {
+void validate(frame* f, resource_set& held) {
   for (unsigned i = 0; i < f->accesses; i++) {
     const access& a = *f->access_at(i);
     if ((a.kind() == waiter_kind::read || a.kind() == waiter_kind::update) && a.wanted->current == nullptr) [[unlikely]] throw_unwritten(f, a.wanted);
   }
-  if (!held.named_twice()) return;
+  // In and out of the same datum, the common reason to name one twice, is right.
+  const bool may_be_wrong = f->versions > 1 || (f->unusual & frame::has_updates) != 0;
+  if (!may_be_wrong || !held.any_named_twice(f)) return;
   for (unsigned i = 0; i < f->accesses; i++)
     if (f->access_at(i)->kind() == waiter_kind::update) check_twice(f, f->access_at(i)->wanted);
   for (unsigned i = 0; i < f->versions; i++)
@@ -146,7 +157,7 @@ void match_update(context& c, access& a, frame* f) {
   datum& d = *a.wanted;
   version& old = *d.current;
   a.source = &old;
-  succeed_current(c, d, *f->version_at(a.version_index), a);
+  succeed_current(c, d, *f->version_at(a.extra()), a);
 }
 
 // Placement then need not look at every input's version, each of which is a cache line of another task's.
@@ -175,15 +186,17 @@ struct inputs {
 
 inputs match_accesses(context& c, frame* f) {
   inputs found;
+  std::uint32_t read_depth = 0;
   for (unsigned i = 0; i < f->accesses; i++) {
     access& a = *f->access_at(i);
     switch (a.kind()) {
       case waiter_kind::read:
         found.reads++;
-        if (a.wanted->depth >= found.depth) {
-          found.depth = a.wanted->depth;
+        if (found.reads == 1 || a.wanted->depth >= read_depth) {
+          read_depth = a.wanted->depth;
           found.deepest_read = i;
         }
+        found.depth = std::max(found.depth, a.wanted->depth);
         match_read(a);
         break;
       case waiter_kind::window: found.satisfied += open_window(c, *static_cast<stream_state*>(a.stream), a, f); break;
@@ -207,8 +220,7 @@ void announce_versions(context& c, frame* f, const inputs& in) {
     version& v = *f->version_at(i);
     resource* owner = v.owner;
     v.heir = nullptr;
-    const std::uint64_t until_passed = v.kind == version_kind::push ? version::one_user : version::while_current;
-    v.users.store(version::one_user + until_passed, std::memory_order_relaxed);  // the producer's, and that
+    v.users.store(v.kind == version_kind::push ? version::one_user : version::while_current, std::memory_order_relaxed);
     if (v.kind != version_kind::push) static_cast<datum*>(owner)->depth = in.depth + 1;
     if (v.kind == version_kind::replace) replace_current(c, *static_cast<datum*>(owner), v);
     if (v.kind == version_kind::push) append_segment(c, *static_cast<stream_state*>(owner), v);
@@ -220,8 +232,8 @@ void announce_versions(context& c, frame* f, const inputs& in) {
 
 // The read that will probably be there last is waited for first: most others are there then.
 bool start_reads(frame* f, const inputs& in) {
-  f->next_read = 0;
   access& last = *f->access_at(in.deepest_read);
+  f->next_read = 0;
   return (last.source->published() || !subscribe(*last.source, last)) && await_reads(f);
 }
 
@@ -236,14 +248,44 @@ void wait_for_reads(context& c, frame* f, const inputs& in) {
   }
 }
 
+// A task that reads and writes whole data and nothing else: most of them, and short.
+void match_usual(context& c, frame* f, inputs& in) {
+  resource_set held(c, f);
+  access* const reads = f->access_at(0);
+  access* const reads_end = reads + f->accesses;
+  for (access* a = reads; a != reads_end; a++)
+    if (a->wanted->current == nullptr) [[unlikely]] throw_unwritten(f, a->wanted);
+  if (f->versions > 1) validate(f, held);
+  if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
+  if (c.common.several_nodes) find_main_input(f);
+  for (access* a = reads; a != reads_end; a++) {
+    datum& d = *a->wanted;
+    if (d.depth >= in.depth) {
+      in.depth = d.depth;
+      in.deepest_read = static_cast<unsigned>(a - reads);
+    }
+    d.readers++;
+    a->source = d.current;
+  }
+  in.reads = f->accesses;
+  version* v = f->version_at(0);
+  for (const version* end = v + f->versions; v != end; v++) {
+    datum& d = *static_cast<datum*>(v->owner);
+    v->heir = nullptr;
+    v->users.store(version::while_current, std::memory_order_relaxed);
+    d.depth = in.depth + 1;
+    replace_current(c, d, *v);
+  }
+}
+
 void match(context& c, frame* f, inputs& in) {
-  const resource_set held(c, f);
+  resource_set held(c, f);
   validate(f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   if (c.common.several_nodes) find_main_input(f);
   in = match_accesses(c, f);
   announce_versions(c, f, in);
-  if (f->claims_addresses) c.common.addresses->claim(c, f);
+  if ((f->unusual & frame::has_addresses) != 0) c.common.addresses->claim(c, f);
 }
 
 }  // namespace
@@ -253,7 +295,8 @@ void submit(context& c, frame* f) {
   f->pending.store(frame::being_created + f->accesses, std::memory_order_relaxed);
   f->live.store(f->versions, std::memory_order_relaxed);
   inputs in;
-  if (f->accesses + f->versions > 0) match(c, f, in);
+  if (f->unusual == 0) match_usual(c, f, in);
+  else match(c, f, in);
   if (c.seen_busy && in.reads == f->accesses) return wait_for_reads(c, f, in);
   f->state.store(frame_state::waiting, std::memory_order_release);  // who sees it waiting sees what was made ready before
   // All reads together count as one.

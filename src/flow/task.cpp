@@ -7,6 +7,7 @@
 
 #include <weir/error.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -50,6 +51,16 @@ void take_over(context& c, version& v, access& a) {
 traffic prepare(context& c, frame* f) {
   traffic t;
   const bool deferred = c.common.mode == allocation::deferred;
+  if (f->unusual == 0) {
+    version* v = f->version_at(0);
+    for (const version* end = v + f->versions; v != end; v++) {
+      t.written += v->bytes;
+      if (deferred) allocate_buffer(c, *v);
+    }
+    const access* a = f->access_at(0);
+    for (const access* end = a + f->accesses; a != end; a++) t.read += a->bytes;
+    return t;
+  }
   for (unsigned i = 0; i < f->versions; i++) {
     version& v = *f->version_at(i);
     t.written += v.bytes;
@@ -59,7 +70,7 @@ traffic prepare(context& c, frame* f) {
     access& a = *f->access_at(i);
     const waiter_kind kind = a.kind();
     if (kind <= waiter_kind::window) t.read += a.bytes;  // read, update, window
-    if (kind == waiter_kind::update) take_over(c, *f->version_at(a.version_index), a);
+    if (kind == waiter_kind::update) take_over(c, *f->version_at(a.extra()), a);
     if (kind == waiter_kind::window) gather(c, *a.window);
   }
   return t;
@@ -70,25 +81,46 @@ void find_out_places(context& c, frame* f) {
   for (unsigned i = 0; i < f->versions; i++) find_out_place(c, *f->version_at(i));
 }
 
+namespace {
+
+// Lets go of what a task read, updated or claimed.
+void drop_input(context& c, access& a, const char* cause) {
+  switch (a.kind()) {
+    case waiter_kind::read: drop_users(c, *a.source); break;
+    case waiter_kind::update: drop_heir(c, *a.source); break;
+    case waiter_kind::window: close_window(c, a.window); break;
+    case waiter_kind::address: address_map::finish(c, a.claim, cause); break;
+    default: break;
+  }
+}
+
+// With the last version it publishes the frame may go. So a few inputs are remembered until then, for others wait for
+// the outputs; if there are more, those go first.
+constexpr unsigned most_remembered = 8;
+
+void complete_usual(context& c, frame* f, const char* cause) {
+  const unsigned versions = f->versions, inputs = f->accesses, remembered = std::min(inputs, most_remembered);
+  const access* const a = f->access_at(0);
+  version* sources[most_remembered];
+  for (unsigned i = 0; i < remembered; i++) sources[i] = a[i].source;
+  for (unsigned i = remembered; i < inputs; i++) drop_users(c, *a[i].source);
+  version* const first = f->version_at(0);
+  for (unsigned i = 0; i < versions; i++) publish(c, first[i], cause);
+  for (unsigned i = 0; i < remembered; i++) drop_users(c, *sources[i]);
+  if (versions == 0) free_frame(c, f);
+}
+
+}  // namespace
+
 void complete(context& c, frame* f, const char* cause) {
   if (cause != nullptr) f->skipped_because.store(cause, std::memory_order_relaxed);
   f->state.store(frame_state::done, std::memory_order_relaxed);
-  const unsigned versions = f->versions, accesses = f->accesses;
-  for (unsigned i = 0; i < versions; i++) publish(c, *f->version_at(i), cause);
-  for (unsigned i = 0; i < accesses; i++) {
-    access& a = *f->access_at(i);
-    switch (a.kind()) {
-      case waiter_kind::read: drop_users(c, *a.source); break;
-      case waiter_kind::update: drop_heir(c, *a.source); break;
-      case waiter_kind::window: close_window(c, a.window); break;
-      case waiter_kind::address: address_map::finish(c, a.claim, cause); break;
-      default: break;
-    }
-  }
-  // Each version held the frame through its producer's use; with the last one the frame may go.
+  if (f->unusual == 0) return complete_usual(c, f, cause);
+  const unsigned versions = f->versions;
+  for (unsigned i = 0; i < f->accesses; i++) drop_input(c, *f->access_at(i), cause);
+  version* const first = f->version_at(0);
+  for (unsigned i = 0; i < versions; i++) publish(c, first[i], cause);
   if (versions == 0) free_frame(c, f);
-  version* first = versions == 0 ? nullptr : f->version_at(0);
-  for (unsigned i = 0; i < versions; i++) drop_users(c, first[i]);
 }
 
 std::string described_inputs(frame& f) {

@@ -107,14 +107,47 @@ inline void satisfy(context& c, waiter& w, const char* cause) {
   drop_pending(c, f, 1);
 }
 
-// The producer is done: whoever waits is told.
-inline void publish(context& c, version& v, const char* cause) {
-  if (cause != nullptr) [[unlikely]] {
-    if (v.published()) return;  // declared failed before, when its task was given up
-    v.failed = true;
+namespace implementation {
+
+constexpr std::uint64_t low_half(std::uint64_t users) { return users & 0xffffffffu; }
+
+inline void bury(context& c, version& v) {
+  release_buffer(c, v);
+  frame* f = v.producer();
+  // The frame's last version takes the frame along. Frames with one version need no count.
+  if (f->versions == 1 || f->live.fetch_sub(1, std::memory_order_acq_rel) == 1) free_frame(c, f);
+}
+
+// Nobody uses the version, nobody will. If its producer is not done yet, that one buries it.
+inline void unwanted(context& c, version& v) {
+  if (!v.published()) {
+    waiter* nobody = nullptr;  // who waits for it uses it
+    if (v.waiters.compare_exchange_strong(nobody, version::unwanted_mark(), std::memory_order_release, std::memory_order_acquire)) return;
   }
-  waiter* w = v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
-  while (w != nullptr && w != version::published_mark()) {
+  bury(c, v);
+}
+
+// The low half of `users` just became zero: superseded, and no task reads it any more. An heir keeps the version, and
+// has to wait for the producer, too; with views only it may be buried at any moment, by whoever lets go of the last one,
+// so nothing of it is looked at.
+inline void unused(context& c, version& v, std::uint64_t users) {
+  if ((users & version::has_heir) != 0) {
+    if (!subscribe(v, *v.heir)) satisfy(c, *v.heir, v.failed ? failure_of(v.producer()) : nullptr);
+  } else if (users == 0) {
+    unwanted(c, v);
+  }
+}
+
+// One operation: the readers matched since it became current arrive, and it is current no longer.
+inline void retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t heir) {
+  const std::uint64_t change = new_readers * version::one_user + heir - version::while_current;
+  const std::uint64_t users = v.users.fetch_add(change, std::memory_order_acq_rel) + change;
+  if (low_half(users) == 0) unused(c, v, users);
+}
+
+// What a version's waiters were waiting for has happened.
+inline void tell(context& c, waiter* w, const char* cause) {
+  while (w != nullptr) {
     waiter* next = w->next;
     if (w->kind() == waiter_kind::read) {
       if (await_reads(w->task())) drop_pending(c, w->task(), 1);
@@ -127,44 +160,38 @@ inline void publish(context& c, version& v, const char* cause) {
   }
 }
 
-namespace implementation {
-
-constexpr std::uint64_t low_half(std::uint64_t users) { return users & 0xffffffffu; }
-
-inline void bury(context& c, version& v) {
-  release_buffer(c, v);
-  frame* f = v.producer();
-  // The frame's last version takes the frame along. Frames with one version need no count.
-  if (f->versions == 1 || f->live.fetch_sub(1, std::memory_order_acq_rel) == 1) free_frame(c, f);
-}
-
-// The low half of `users` just became zero: superseded, published, and no task reads it any more. An heir keeps the
-// version; with views only it may be buried at any moment, by whoever lets go of the last one, so nothing of it is
-// looked at.
-inline void unused(context& c, version& v, std::uint64_t users) {
-  if ((users & version::has_heir) != 0) satisfy(c, *v.heir, v.failed ? failure_of(v.producer()) : nullptr);
-  else if (users == 0) bury(c, v);
-}
-
-// One operation: the readers matched since it became current arrive, and it is current no longer.
-inline void retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t heir) {
-  const std::uint64_t change = new_readers * version::one_user + heir - version::while_current;
-  const std::uint64_t users = v.users.fetch_add(change, std::memory_order_acq_rel) + change;
-  if (low_half(users) == 0) unused(c, v, users);
-}
-
 }  // namespace implementation
 
-// Readers, the producer and the stream let go of a version; at the end its buffer returns to its pool. If nobody else is
-// left nobody else can come, and a look is enough.
+// Readers and the stream let go of a version; at the end its buffer returns to its pool. If nobody else is left nobody
+// else can come, and a look is enough.
 inline void drop_users(context& c, version& v, std::uint64_t n = version::one_user) {
-  if (v.users.load(std::memory_order_acquire) == n) return implementation::bury(c, v);
+  if (v.users.load(std::memory_order_acquire) == n) return implementation::unwanted(c, v);
   const std::uint64_t users = v.users.fetch_sub(n, std::memory_order_acq_rel) - n;
   if (implementation::low_half(users) == 0) implementation::unused(c, v, users);
 }
 
 inline void drop_view(context& c, version& v) {
-  if (v.users.fetch_sub(version::one_view, std::memory_order_acq_rel) == version::one_view) implementation::bury(c, v);
+  if (v.users.fetch_sub(version::one_view, std::memory_order_acq_rel) == version::one_view) implementation::unwanted(c, v);
+}
+
+// The producer is done: whoever waits is told. The version may be gone on return, and with a frame's last one the frame.
+inline void publish(context& c, version& v, const char* cause) {
+  if (cause != nullptr) [[unlikely]] {
+    if (v.published()) return drop_users(c, v);  // declare_failed() was before
+    v.failed = true;
+  }
+  waiter* w = v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
+  if (w == version::unwanted_mark()) return implementation::bury(c, v);
+  implementation::tell(c, w, cause);
+}
+
+// Its producer will never run: as publish, but the version stays until the producer is skipped, which publishes it again.
+inline void declare_failed(context& c, version& v, const char* cause) {
+  if (v.published()) return;
+  v.users.fetch_add(version::one_user, std::memory_order_relaxed);
+  v.failed = true;
+  waiter* w = v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
+  if (w != version::unwanted_mark()) implementation::tell(c, w, cause);
 }
 
 // The heir is done.
@@ -208,5 +235,20 @@ inline void lock_resource(context& c, resource& r) {
 }
 
 inline void unlock_resource(resource& r) { r.owner.store(0, std::memory_order_release); }
+
+// The right to look at one datum's current version, and to change it.
+class held_datum {
+ public:
+  held_datum(context& c, datum& d) : creating_(c.common.creation, c.as_creator), datum_(d) {
+    if (!creating_.alone()) lock_resource(c, d);
+  }
+  ~held_datum() {
+    if (!creating_.alone()) unlock_resource(datum_);
+  }
+
+ private:
+  const creating creating_;
+  datum& datum_;
+};
 
 }  // namespace weir::flow

@@ -70,7 +70,8 @@ struct actor {
     detail::cursor k{f};
     for (datum* d : named.in) put_datum(k, waiter_kind::read, d);
     for (datum* d : named.inout) {
-      put_datum(k, waiter_kind::update, d).version_index = k.version;
+      put_datum(k, waiter_kind::update, d).set_place(0, k.version);
+      f->unusual |= frame::has_updates;
       detail::put_version(k, detail::version_kind::update, d, d->bytes);
     }
     for (datum* d : named.out) detail::put_version(k, detail::version_kind::replace, d, d->bytes);
@@ -87,10 +88,9 @@ struct actor {
   }
   static void put_address(detail::cursor& k, shared_cell* cell, access_mode mode) {
     access& a = detail::put_access(k, waiter_kind::address);
-    a.offset = reinterpret_cast<std::uintptr_t>(cell);
+    a.set_place(reinterpret_cast<std::uintptr_t>(cell), static_cast<std::uint64_t>(mode));
     a.bytes = sizeof *cell;
-    a.version_index = static_cast<std::uint64_t>(mode);
-    k.task->claims_addresses = true;
+    k.task->unusual |= frame::has_addresses;
   }
   static void* closure(frame* f) { return reinterpret_cast<char*>(f) + detail::closure_offset(f->versions, f->accesses, alignof(number*)); }
 
@@ -119,22 +119,20 @@ struct actor {
   static number look_at(frame* f, access& a) {
     switch (a.kind()) {
       case waiter_kind::read: return read_buffer(a.source->buffer);
-      case waiter_kind::update: return read_buffer(f->version_at(a.version_index)->buffer);
+      case waiter_kind::update: return read_buffer(f->version_at(a.extra())->buffer);
       case waiter_kind::window: return read_buffer(detail::window_data(a));
       case waiter_kind::address: break;
       default: return 0;
     }
-    auto& cell = *reinterpret_cast<shared_cell*>(static_cast<std::uintptr_t>(a.offset));
+    auto& cell = *reinterpret_cast<shared_cell*>(static_cast<std::uintptr_t>(a.offset()));
     const number before = cell.read();
-    if (static_cast<access_mode>(a.version_index) != access_mode::in) cell.write(before + 1);
+    if (static_cast<access_mode>(a.extra()) != access_mode::in) cell.write(before + 1);
     return before;
   }
   // As the datum's handle does when it goes out of scope.
   void forget(datum& d) {
-    lock_resource(c, d);
     version* v = d.current;
     d.current = nullptr;
-    unlock_resource(d);
     if (v != nullptr) let_current_go(c, *v, d.readers);
     run_all();
   }
@@ -346,10 +344,13 @@ TEST(version_model, a_view_while_an_update_is_created) {
     number seen = 0;
     parallel([&] { w.a.spawn({.inout = {&x}}), w.a.run_all(); },
              [&] {
-               lock_resource(w.b.c, x);
-               version& v = *x.current;
-               v.users.fetch_add(version::one_view, relaxed);
-               unlock_resource(x);
+               version* current = nullptr;
+               {
+                 const held_datum held(w.b.c, x);
+                 current = x.current;
+                 current->users.fetch_add(version::one_view, relaxed);
+               }
+               version& v = *current;
                if (!v.published()) return drop_view(w.b.c, v);
                seen = read_buffer(v.buffer);
                drop_view(w.b.c, v);
@@ -377,6 +378,20 @@ TEST(version_model, a_view_is_let_go_while_the_last_reader_leaves) {
     w.d.forget(x);
     parallel([&] { w.a.run_all(); }, [&] { drop_view(w.b.c, v); });
     require(seen == 1, "the reader did not read what was written");
+  });
+}
+
+// Nobody but the view knows the version, and the view goes away: whoever comes second of it and the writer buries it.
+TEST(version_model, a_view_is_let_go_while_the_writer_runs) {
+  expect_passes([] {
+    world w;
+    test_datum x;
+    w.a.spawn({.out = {&x}});
+    version& v = *x.current;
+    v.users.fetch_add(version::one_view, relaxed);
+    w.d.forget(x);
+    parallel([&] { w.a.run_all(); }, [&] { drop_view(w.b.c, v); });
+    require(w.ran() == 1, "the writer did not run");
   });
 }
 

@@ -113,9 +113,7 @@ void fill_datum(datum* d, const void* values) {
   v.users.store(version::while_current, std::memory_order_relaxed);
   v.waiters.store(version::published_mark(), std::memory_order_release);
   f->state.store(frame_state::done, std::memory_order_relaxed);
-  flow::lock_resource(c, *d);
-  flow::replace_current(c, *d, v);
-  flow::unlock_resource(*d);
+  flow::replace_current(c, *d, v);  // nobody else knows the datum
 }
 
 void release_datum(datum* d) noexcept {
@@ -137,10 +135,12 @@ version* acquire_view(datum* d) {
   engine::engine& e = d->runtime->engine;
   e.throw_if_unable_to_wait();
   flow::context& c = e.current().flow;
-  flow::lock_resource(c, *d);
-  version* v = d->current;
-  if (v != nullptr) v->users.fetch_add(version::one_view, std::memory_order_relaxed);
-  flow::unlock_resource(*d);
+  version* v = nullptr;
+  {
+    const flow::held_datum held(c, *d);
+    v = d->current;
+    if (v != nullptr) v->users.fetch_add(version::one_view, std::memory_order_relaxed);
+  }
   if (v == nullptr) throw usage_error(std::string("datum ") + (d->name ? d->name : "(unnamed)") + " is read, but no task writes it; spawn one first, or make it from values");
   if (frame* self = e.current().queues.running; self != nullptr && v->producer() == self) {
     release_view(*d->runtime, v);

@@ -274,6 +274,7 @@ void scheduler::published(slot_queues& self) {
     sleep.work_published(0);
     return;
   }
+  if (worker_count() == 1) return;  // it is awake
   if (anything_held_back()) update_offer(self);
   atomic_fence(std::memory_order_seq_cst);
   if (anything_held_back() && dozing_.load(std::memory_order_relaxed) > 0 && !leaves_something(self)) {

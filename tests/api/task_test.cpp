@@ -157,6 +157,33 @@ TEST(task, of_high_priority_runs_before_normal_ones) {
     }
 }
 
+// The updated datum has the longer path of tasks before it, and is named first.
+TEST(task, waits_for_what_it_reads_although_what_it_updates_comes_later) {
+  for (bool spawned_in_a_task : {true, false}) {
+    runtime rt({.workers = 4});
+    gate deep_one, shallow_one;
+    const auto deep = rt.make_data<int>(1), shallow = rt.make_data<int>(1);
+    std::atomic<int> seen{-1};
+    const auto create = [&] {
+      rt.spawn(out(deep), [](auto d) { d[0] = 1; });
+      rt.spawn(inout(deep), [](auto d) { d[0]++; });
+      rt.spawn(inout(deep), [&](auto d) { deep_one.pass(), d[0]++; });
+      rt.spawn(out(shallow), [&](auto s) { shallow_one.pass(), s[0] = 10; });
+      rt.spawn(inout(deep), in(shallow), [&](auto d, auto s) { seen = d[0] + s[0]; });
+    };
+    if (spawned_in_a_task) rt.run(create);
+    else create();
+    deep_one.await_arrivals(1);
+    shallow_one.await_arrivals(1);
+    deep_one.open();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(seen, -1);
+    shallow_one.open();
+    rt.wait();
+    EXPECT_EQ(seen, 13);
+  }
+}
+
 TEST(task, of_high_priority_overtakes_when_it_becomes_ready) {
   for (const std::string& policy : policies()) {
     runtime rt({.workers = 1, .policy = policy});

@@ -61,16 +61,19 @@ inline version& put_version(cursor& c, version_kind kind, resource* owner, std::
 }
 
 template <class T>
-void put_datum(cursor& c, const slice<T>& part, access_mode mode) {
-  if (part.datum == nullptr) throw_null_access("a weir::data handle");
+[[gnu::always_inline]] inline void put_datum(cursor& c, const slice<T>& part, access_mode mode) {
+  if (part.datum == nullptr) [[unlikely]] throw_null_access("a weir::data handle");
   if (mode != access_mode::out) {
     access& a = put_access(c, mode == access_mode::in ? waiter_kind::read : waiter_kind::update);
     a.wanted = part.datum;
-    a.offset = part.offset * sizeof(T);
+    a.set_place(part.offset * sizeof(T), mode == access_mode::in ? 0 : c.version);
     a.bytes = part.count * sizeof(T);
-    a.version_index = c.version;
   }
-  if (mode != access_mode::in) put_version(c, mode == access_mode::out ? version_kind::replace : version_kind::update, part.datum, mode == access_mode::out ? part.count * sizeof(T) : part.datum->bytes);
+  if (mode == access_mode::out) put_version(c, version_kind::replace, part.datum, part.count * sizeof(T));
+  if (mode == access_mode::inout) {
+    put_version(c, version_kind::update, part.datum, part.datum->bytes);
+    c.task->unusual |= frame::has_updates;
+  }
 }
 
 template <class T>
@@ -78,6 +81,7 @@ void put_stream(cursor& c, stream_state* s, std::size_t count, stream_mode mode)
   if (s == nullptr) throw_null_access("a weir::stream handle");
   if (count > most_bytes / sizeof(T)) throw_window_error(c.task, s, count);
   auto* r = reinterpret_cast<resource*>(s);
+  c.task->unusual |= frame::has_streams;
   if (mode == stream_mode::push) {
     put_version(c, version_kind::push, r, count * sizeof(T));
     return;
@@ -85,7 +89,7 @@ void put_stream(cursor& c, stream_state* s, std::size_t count, stream_mode mode)
   access& a = put_access(c, mode == stream_mode::tick ? waiter_kind::skip : waiter_kind::window);
   a.stream = r;
   a.bytes = count * sizeof(T);
-  a.offset = mode == stream_mode::peek ? 0 : count * sizeof(T);  // how far the read position moves on
+  a.set_place(mode == stream_mode::peek ? 0 : count * sizeof(T), 0);  // how far the read position moves on
 }
 
 template <class T>
@@ -96,7 +100,7 @@ std::span<T> take_version(cursor& c) {
 
 template <class T>
 std::span<const T> take_access(access& a) {
-  const void* p = a.kind() == waiter_kind::window ? window_data(a) : static_cast<const char*>(a.source->buffer) + a.offset;
+  const void* p = a.kind() == waiter_kind::window ? window_data(a) : static_cast<const char*>(a.source->buffer) + a.offset();
   return {static_cast<const T*>(p), a.bytes / sizeof(T)};
 }
 
@@ -105,10 +109,9 @@ template <class A> struct access_traits;
 
 template <class T, access_mode Mode>
 struct access_traits<datum_access<T, Mode>> {
-  static constexpr bool has_argument = true;
+  static constexpr bool has_argument = true, is_group = false;
   static std::size_t versions(const datum_access<T, Mode>&) { return Mode == access_mode::in ? 0 : 1; }
   static std::size_t accesses(const datum_access<T, Mode>&) { return Mode == access_mode::out ? 0 : 1; }
-  static std::size_t arguments(const datum_access<T, Mode>&) { return 1; }
   static void put(cursor& c, const datum_access<T, Mode>& a) { put_datum(c, a.part, Mode); }
   static auto take(cursor& c, std::uint32_t) {
     if constexpr (Mode == access_mode::in) return take_access<T>(c.next_access());
@@ -116,18 +119,18 @@ struct access_traits<datum_access<T, Mode>> {
     if constexpr (Mode == access_mode::inout) {
       access& a = c.next_access();
       std::span<T> whole = take_version<T>(c);
-      return whole.subspan(a.offset / sizeof(T), a.bytes / sizeof(T));
+      return whole.subspan(a.offset() / sizeof(T), a.bytes / sizeof(T));
     }
   }
 };
 
 template <class T, access_mode Mode>
 struct access_traits<group_access<T, Mode>> {
-  static constexpr bool has_argument = true;
+  static constexpr bool has_argument = true, is_group = true;
   using element = std::conditional_t<Mode == access_mode::in, const T, T>;
   static std::size_t versions(const group_access<T, Mode>& g) { return Mode == access_mode::in ? 0 : g.members.size(); }
   static std::size_t accesses(const group_access<T, Mode>& g) { return Mode == access_mode::out ? 0 : g.members.size(); }
-  static std::size_t arguments(const group_access<T, Mode>& g) { return g.members.size(); }
+  static std::size_t members(const group_access<T, Mode>& g) { return g.members.size(); }
   static void put(cursor& c, const group_access<T, Mode>& g) {
     for (const data<T>& d : g.members) put_datum(c, whole_of(d), Mode);
   }
@@ -141,29 +144,26 @@ struct access_traits<group_access<T, Mode>> {
 
 template <class T, access_mode Mode>
 struct access_traits<address_access<T, Mode>> {
-  static constexpr bool has_argument = true;
+  static constexpr bool has_argument = true, is_group = false;
   static std::size_t versions(const address_access<T, Mode>&) { return 0; }
   static std::size_t accesses(const address_access<T, Mode>&) { return 1; }
-  static std::size_t arguments(const address_access<T, Mode>&) { return 1; }
   static void put(cursor& c, const address_access<T, Mode>& a) {
     access& r = put_access(c, waiter_kind::address);
-    r.offset = reinterpret_cast<std::uintptr_t>(a.first);
     r.bytes = a.count * sizeof(T);
-    r.version_index = static_cast<std::uint64_t>(Mode);
-    c.task->claims_addresses = true;
+    r.set_place(reinterpret_cast<std::uintptr_t>(a.first), static_cast<std::uint64_t>(Mode));
+    c.task->unusual |= frame::has_addresses;
   }
   static std::span<T> take(cursor& c, std::uint32_t) {
     access& r = c.next_access();
-    return {reinterpret_cast<T*>(static_cast<std::uintptr_t>(r.offset)), r.bytes / sizeof(T)};
+    return {reinterpret_cast<T*>(static_cast<std::uintptr_t>(r.offset())), r.bytes / sizeof(T)};
   }
 };
 
 template <class T, stream_mode Mode>
 struct access_traits<stream_access<T, Mode>> {
-  static constexpr bool has_argument = Mode != stream_mode::tick;
+  static constexpr bool has_argument = Mode != stream_mode::tick, is_group = false;
   static std::size_t versions(const stream_access<T, Mode>&) { return Mode == stream_mode::push ? 1 : 0; }
   static std::size_t accesses(const stream_access<T, Mode>&) { return Mode == stream_mode::push ? 0 : 1; }
-  static std::size_t arguments(const stream_access<T, Mode>&) { return 1; }
   static void put(cursor& c, const stream_access<T, Mode>& a) { put_stream<T>(c, a.stream, a.count, Mode); }
   static auto take(cursor& c, std::uint32_t) {
     if constexpr (Mode == stream_mode::push) return take_version<T>(c);
@@ -174,11 +174,11 @@ struct access_traits<stream_access<T, Mode>> {
 
 template <class T, stream_mode Mode>
 struct access_traits<stream_group_access<T, Mode>> {
-  static constexpr bool has_argument = true;
+  static constexpr bool has_argument = true, is_group = true;
   using element = std::conditional_t<Mode == stream_mode::push, T, const T>;
   static std::size_t versions(const stream_group_access<T, Mode>& g) { return Mode == stream_mode::push ? g.members.size() : 0; }
   static std::size_t accesses(const stream_group_access<T, Mode>& g) { return Mode == stream_mode::push ? 0 : g.members.size(); }
-  static std::size_t arguments(const stream_group_access<T, Mode>& g) { return g.members.size(); }
+  static std::size_t members(const stream_group_access<T, Mode>& g) { return g.members.size(); }
   static void put(cursor& c, const stream_group_access<T, Mode>& g) {
     for (const stream<T>& s : g.members) put_stream<T>(c, state_of(s), g.count, Mode);
   }
@@ -189,31 +189,59 @@ struct access_traits<stream_group_access<T, Mode>> {
   }
 };
 
+// How many members each group of a task has; nothing where there are no groups.
+template <std::size_t Groups>
+struct group_sizes {
+  std::uint32_t of[Groups];
+  void set(std::size_t i, std::size_t n) { of[i] = static_cast<std::uint32_t>(n); }
+  std::uint32_t get(std::size_t i) const { return of[i]; }
+};
+template <>
+struct group_sizes<0> {
+  void set(std::size_t, std::size_t) {}
+  std::uint32_t get(std::size_t) const { return 1; }
+};
+
 // The closure as it lies in the frame: the callable, and the sizes of its groups where it has any.
 template <class F, class... Accesses>
 struct closure {
-  static constexpr std::size_t n = sizeof...(Accesses);
   F body;
-  std::uint32_t sizes[n == 0 ? 1 : n];
+  [[no_unique_address]] group_sizes<(std::size_t{0} + ... + (access_traits<Accesses>::is_group ? 1 : 0))> sizes;
 
-  static closure* of(frame* f) {
-    return std::launder(reinterpret_cast<closure*>(reinterpret_cast<char*>(f) + closure_offset(f->versions, f->accesses, alignof(closure))));
+  static closure* of(frame* f) { return at(f, f->versions, f->accesses); }
+  static closure* at(frame* f, std::size_t versions, std::size_t accesses) {
+    return std::launder(reinterpret_cast<closure*>(reinterpret_cast<char*>(f) + closure_offset(static_cast<unsigned>(versions), static_cast<unsigned>(accesses), alignof(closure))));
+  }
+
+  // Which group access I is, of those that are groups.
+  template <std::size_t I>
+  static constexpr std::size_t group_index() {
+    constexpr bool is_group[] = {access_traits<Accesses>::is_group...};
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < I; i++) n += is_group[i] ? 1 : 0;
+    return n;
+  }
+  template <std::size_t I, class Access>
+  void note_size(const Access& a) {
+    if constexpr (access_traits<Access>::is_group) sizes.set(group_index<I>(), access_traits<Access>::members(a));
   }
 
   template <std::size_t I>
   static auto argument(cursor& c, const closure& k) {
     using traits = access_traits<std::tuple_element_t<I, std::tuple<Accesses...>>>;
+    std::uint32_t n = 1;
+    if constexpr (traits::is_group) n = k.sizes.get(group_index<I>());
     if constexpr (traits::has_argument) {
-      return std::make_tuple(traits::take(c, k.sizes[I]));
+      return std::make_tuple(traits::take(c, n));
     } else {
-      traits::take(c, k.sizes[I]);
+      traits::take(c, n);
       return std::make_tuple();
     }
   }
 
   static void run(frame* f) {
     closure* k = of(f);
-    cursor c{f};
+    [[maybe_unused]] cursor c{f};
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       // Braces: the arguments are read from the frame in the order of the accesses.
       std::tuple<decltype(argument<I>(c, *k))...> arguments{argument<I>(c, *k)...};
@@ -222,7 +250,7 @@ struct closure {
   }
   static void destroy(frame* f) noexcept { of(f)->~closure(); }
 
-  static constexpr task_ops ops{&run, &destroy};
+  static constexpr task_ops ops{&run, std::is_trivially_destructible_v<F> ? nullptr : &destroy};
 };
 
 template <class Tuple, std::size_t... I>
@@ -236,15 +264,15 @@ void spawn_tuple(runtime_state& rt, scope_state* scope, const task_options& opti
   std::size_t versions = (std::size_t{0} + ... + access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::versions(std::get<I>(args)));
   std::size_t accesses = (std::size_t{0} + ... + access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::accesses(std::get<I>(args)));
   frame* f = create_frame(rt, scope, &closure_type::ops, options, versions, accesses, sizeof(closure_type), alignof(closure_type));
-  closure_type* k = closure_type::of(f);
+  closure_type* k = closure_type::at(f, versions, accesses);
   try {
-    new (k) closure_type{std::forward<std::tuple_element_t<n, tuple>>(std::get<n>(args)),
-                         {static_cast<std::uint32_t>(access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::arguments(std::get<I>(args)))...}};
+    new (k) closure_type{std::forward<std::tuple_element_t<n, tuple>>(std::get<n>(args)), {}};
   } catch (...) {
     discard_frame(rt, f);
     throw;
   }
   try {
+    (k->template note_size<I>(std::get<I>(args)), ...);
     [[maybe_unused]] cursor c{f};
     (access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::put(c, std::get<I>(args)), ...);
     submit_frame(rt, f);

@@ -73,10 +73,15 @@ struct access : waiter {
     stream_window* window;    // after
     address_claim* claim;     // address: after matching
   };
-  std::uint64_t offset : 48;        // bytes into the version; address: start of the range
-  std::uint64_t version_index : 16; // update: which of the frame's versions it becomes; address: access_mode
-  std::uint64_t bytes = 0;          // declared; window: bytes visible
-  access() : wanted(nullptr), offset(0), version_index(0) {}
+  std::uint64_t place = 0;  // low 48 bits: bytes into the version, or the start of the range; high 16: extra()
+  std::uint64_t bytes = 0;  // declared; window: bytes visible
+  access() : wanted(nullptr) {}
+
+  static constexpr int offset_bits = 48;
+  std::uint64_t offset() const { return place & ((std::uint64_t{1} << offset_bits) - 1); }
+  // update: which of the frame's versions it becomes; address: access_mode.
+  unsigned extra() const { return static_cast<unsigned>(place >> offset_bits); }
+  void set_place(std::uint64_t offset, std::uint64_t extra) { place = offset | extra << offset_bits; }
 };
 static_assert(sizeof(access) == 40);
 
@@ -84,11 +89,11 @@ enum class version_kind : std::uint8_t { replace, update, push };
 
 // The value one task wrote. Written once, then read any number of times.
 //
-// users, low half: 1 until its producer is done, 1 until its stream has moved on, 1 per reading task, and while_current
-// as long as it is its datum's current version: readers matched meanwhile are only counted in the datum, and leave
-// without having been added, so the count would pass zero if being current weighed just one.
-// users, high half: read views, and has_heir while a successor is going to take over its buffer. src/flow/README.md has
-// the proof.
+// users, low half: 1 until its stream has moved on, 1 per reading task, and while_current as long as it is its datum's
+// current version: readers matched meanwhile are only counted in the datum, and leave without having been added, so the
+// count would pass zero if being current weighed just one.
+// users, high half: read views, and has_heir while a successor is going to take over its buffer. Its producer is not
+// counted: a version that nobody uses before it is published waits for that. src/flow/README.md has the proof.
 struct version {
   static constexpr std::uint64_t one_user = 1;
   static constexpr std::uint64_t while_current = std::uint64_t{1} << 31;
@@ -96,7 +101,7 @@ struct version {
   static constexpr std::uint64_t has_heir = std::uint64_t{1} << 63;
 
   atomic<std::uint64_t> users{0};
-  atomic<waiter*> waiters{nullptr};  // published_mark() once published
+  atomic<waiter*> waiters{nullptr};  // published_mark() once published; unwanted_mark() if nobody will ever use it
   void* buffer = nullptr;
   std::uint64_t bytes = 0;
   union {
@@ -111,6 +116,7 @@ struct version {
   version() : owner(nullptr) {}
   frame* producer() { return reinterpret_cast<frame*>(reinterpret_cast<char*>(this) - frame_offset); }
   static waiter* published_mark() { return reinterpret_cast<waiter*>(std::uintptr_t{1}); }
+  static waiter* unwanted_mark() { return reinterpret_cast<waiter*>(std::uintptr_t{2}); }
   bool published() const { return waiters.load(std::memory_order_acquire) == published_mark(); }
 };
 static_assert(sizeof(version) == 48);
@@ -118,7 +124,7 @@ static_assert(sizeof(version) == 48);
 // What spawn() knows about the closure's type.
 struct task_ops {
   void (*run)(frame*);              // calls the closure with its accesses
-  void (*destroy)(frame*) noexcept; // destroys the closure
+  void (*destroy)(frame*) noexcept; // destroys the closure; null: nothing to do
 };
 
 enum class frame_state : std::uint8_t { free = 0, creating, waiting, ready, running, done };
@@ -126,6 +132,7 @@ enum class frame_state : std::uint8_t { free = 0, creating, waiting, ready, runn
 struct alignas(64) frame {
   static constexpr std::uint16_t no_main_input = 0xffff;
   static constexpr std::uint32_t being_created = std::uint32_t{1} << 31;
+  static constexpr std::uint8_t has_updates = 1, has_streams = 2, has_addresses = 4;
 
   const task_ops* ops = nullptr;
   // What it waits for: 1 for all its reads, 1 for every other input, and being_created until all are matched.
@@ -145,7 +152,7 @@ struct alignas(64) frame {
   atomic<frame_state> state{frame_state::free};
   std::int8_t priority = 0;
   bool required = false;                  // affinity is an order, not a wish
-  bool claims_addresses = false;          // has accesses to user memory
+  std::uint8_t unusual = 0;               // accesses other than in() and out() of data: bits below
   std::int16_t affinity = node_unknown;
   std::int16_t home = 0;                  // node whose pool the frame came from
 

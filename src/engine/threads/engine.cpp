@@ -86,6 +86,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       slots_(worker_cpus.size() + sched::scheduler::max_guests),
       bound_(o.bind && m.is_host),
       spin_ns_(o.spin_ns) {
+  prepare_asymmetric_fences();
   for (std::size_t i = 0; i < m.cpus.size(); i++) {
     const auto os = static_cast<std::size_t>(m.cpus[i].os_index);
     if (node_of_os_cpu_.size() <= os) node_of_os_cpu_.resize(os + 1, -1);

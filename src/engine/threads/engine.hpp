@@ -22,7 +22,7 @@ namespace weir::detail {
 
 // What a scope knows about its tasks. The runtime has one of its own for tasks spawned without a scope.
 struct scope_state {
-  atomic<std::int64_t> outstanding{0};
+  atomic<std::int64_t> outstanding{0};  // tasks not done, plus credits that workers hold (engine/README.md)
   atomic<std::uint32_t> cancelled{0};
   atomic<std::uint32_t> failed{0};  // `first_failure` is set
   spin_lock lock;
@@ -50,6 +50,8 @@ struct alignas(cache_line_bytes) slot {
   atomic<std::uint32_t> nested_waits{0};
   atomic<std::uint32_t> taken{0};       // guests: in use by a thread
   const char* stack_low = nullptr;      // workers: where helping must stop
+  scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
+  std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
   counter spawned, refused;             // tasks; finished ones are in queues, and refused ones in both
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
 
@@ -130,7 +132,9 @@ class engine {
   const char* run_body(slot&, frame*);
   void count_bytes(slot&, frame*);
   void record_failure(frame*, const char* name, std::exception_ptr);
-  void finished_one(slot&, scope_state*);
+  void finished_one(slot&);
+  void enter_scope(slot&, scope_state*);
+  void return_credits(slot&, std::int64_t keep);
   frame* route_ready(slot&, bool keep_one);
   void help_until(slot&, const std::function<bool()>& done);
   static bool stack_is_low(const slot&);

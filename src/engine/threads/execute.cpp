@@ -17,6 +17,10 @@ constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is th
 // How often a task's time is taken: two looks at the clock, some 50 ns together.
 constexpr std::uint64_t tasks_per_sample = 8;
 
+// Tasks a worker counts for a scope at a time. More: a worker that steals from a scope holds more back until it looks for
+// other work, which costs nothing. Fewer: more changes of a word that several workers count in.
+constexpr std::int64_t credit_batch = 64;
+
 // Of a failure's message, from each end. Less cuts ordinary ones; more grows with the square of the depth of nesting.
 constexpr std::size_t message_part_bytes = 1000;
 
@@ -69,14 +73,24 @@ void engine::discard(frame* f) noexcept { flow::free_frame(current().flow, f); }
 void engine::submit(frame* f) {
   slot& s = current();
   scope_state* scope = f->scope;
-  if (scope != nullptr) scope->outstanding.fetch_add(1, std::memory_order_relaxed);
+  const bool on_credit = scope != nullptr && s.depth > 0 && scope == s.scope;
+  if (on_credit) {
+    if (s.credits == 0) {
+      scope->outstanding.fetch_add(credit_batch, std::memory_order_relaxed);
+      s.credits = credit_batch;
+    }
+    s.credits--;
+  } else if (scope != nullptr) {
+    scope->outstanding.fetch_add(1, std::memory_order_relaxed);
+  }
   s.spawned.add(1);
   try {
     flow::submit(s.flow, f);
   } catch (...) {
     s.refused.add(1);
     s.queues.finished.add(1);
-    if (scope != nullptr) scope->outstanding.fetch_sub(1, std::memory_order_relaxed);
+    if (on_credit) s.credits++;
+    else if (scope != nullptr) scope->outstanding.fetch_sub(1, std::memory_order_relaxed);
     notify_all();  // who has seen the task counted waits for it
     throw;
   }
@@ -114,6 +128,7 @@ frame* engine::next_task(slot& s) {
 
 // Looks everywhere, sleeps, looks again. Null: the engine stops, or the nested condition holds.
 frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
+  return_credits(s, 0);
   sched::sleep_control<>& sleep = scheduler_.sleep;
   sleep.start_searching();
   scheduler_.starts_to_steal(s.queues);
@@ -164,9 +179,10 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
 }
 
 void engine::execute(slot& s, frame* f) {
+  frame* const outer = s.queues.running;
+  scope_state* const outer_scope = s.scope;
   while (f != nullptr) {
-    frame* const outer = s.queues.running;
-    scope_state* const scope = f->scope;
+    if (f->scope != s.scope) enter_scope(s, f->scope);
     s.queues.running = f;
     s.depth++;
     f->state.store(detail::frame_state::running, std::memory_order_relaxed);
@@ -175,13 +191,28 @@ void engine::execute(slot& s, frame* f) {
     s.queues.running = outer;
     s.depth--;
     frame* next = s.flow.ready.empty() ? nullptr : route_ready(s, true);
-    finished_one(s, scope);
+    finished_one(s);
     if (next != nullptr && next->priority <= 0 && !s.queues.nothing_urgent()) {
       scheduler_.push_own(s.queues, next);
       next = scheduler_.take_own(s.queues);
     }
     f = next;
   }
+  if (outer != nullptr && s.scope != outer_scope) enter_scope(s, outer_scope);
+}
+
+// Credits are for the scope of the running task: it cannot be complete while that runs.
+void engine::enter_scope(slot& s, scope_state* scope) {
+  return_credits(s, 0);
+  s.scope = scope;
+}
+
+// The scope may be gone as soon as its count says so.
+void engine::return_credits(slot& s, std::int64_t keep) {
+  const std::int64_t n = s.credits - keep;
+  if (n <= 0) return;
+  s.credits = keep;
+  if (s.scope->outstanding.fetch_sub(n, std::memory_order_acq_rel) == n) notify_all();
 }
 
 // Null if the outputs are good, else the name of the task that is to blame.
@@ -192,7 +223,7 @@ const char* engine::run_body(slot& s, frame* f) {
   if (cause != nullptr) {
     if (scope.cancelled.load(std::memory_order_relaxed) == 0 && scope.failed.load(std::memory_order_acquire) == 0)
       record_failure(f, cause, nullptr);
-    f->ops->destroy(f);
+    if (f->ops->destroy != nullptr) f->ops->destroy(f);
     return cause;
   }
   if (!bound_) refresh_node(s);
@@ -212,7 +243,7 @@ const char* engine::run_body(slot& s, frame* f) {
     cause = f->display_name();
     record_failure(f, cause, std::current_exception());
   }
-  f->ops->destroy(f);
+  if (f->ops->destroy != nullptr) f->ops->destroy(f);
   return cause;
 }
 
@@ -258,12 +289,10 @@ void engine::record_failure(frame* f, const char* name, std::exception_ptr cause
   scope.failed.store(1, std::memory_order_release);
 }
 
-// The last thing about a task. Its scope may be gone as soon as the count says so.
-void engine::finished_one(slot& s, scope_state* scope) {
+// The last thing about a task.
+void engine::finished_one(slot& s) {
   s.queues.finished.add(1);
-  if (scope != nullptr && scope->outstanding.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    notify_all();
-  }
+  if (s.scope != nullptr && ++s.credits > 2 * credit_batch) return_credits(s, credit_batch);
   // Creators that sleep because they were too far ahead: looked at now and then, as often as they look themselves.
   if ((s.queues.finished.read() & 255) == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
 }

@@ -98,7 +98,7 @@ std::string engine::give_up_waiting(slot& s) {
   streams.abandon_windows(cause);
   // Tasks that wait for each other in a circle: each one's outputs are declared failed, which frees the others.
   for (frame* f : waiting)
-    for (unsigned i = 0; i < f->versions; i++) flow::publish(s.flow, *f->version_at(i), cause);
+    for (unsigned i = 0; i < f->versions; i++) flow::declare_failed(s.flow, *f->version_at(i), cause);
   return list;
 }
 

@@ -124,6 +124,7 @@ void engine::wait_on_any_stack(const std::function<bool()>& done) {
 void engine::help_until(slot& s, const std::function<bool()>& done) {
   s.nested_waits.store(s.nested_waits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   nested_waiters_.fetch_add(1, std::memory_order_seq_cst);
+  return_credits(s, 0);
   while (!done()) {
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = idle(s, &done);
