@@ -6,10 +6,12 @@
 
 #include <starpu.h>
 
-#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <deque>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 
 namespace {
 
@@ -27,10 +29,29 @@ void check_status(int status, const char* call) {
   if (status != 0) throw std::runtime_error(std::string(call) + " failed with " + std::to_string(status));
 }
 
+class temporary_folder {
+ public:
+  temporary_folder() {
+    if (::mkdtemp(path_.data()) == nullptr) throw std::system_error(errno, std::generic_category(), path_);
+  }
+  ~temporary_folder() {
+    std::error_code left_behind;
+    std::filesystem::remove_all(path_, left_behind);
+  }
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = (std::filesystem::temp_directory_path() / "overhead-starpu-XXXXXX").string();
+};
+
 class starpu_under_test final : public runtime_under_test {
  public:
   explicit starpu_under_test(const options& o) {
     setenv("STARPU_SILENT", "1", 1);
+    setenv("STARPU_HOME", models_.path().c_str(), 1);
     starpu_conf conf;
     check_status(starpu_conf_init(&conf), "starpu_conf_init");
     conf.precedence_over_environment_variables = 1;
@@ -100,6 +121,7 @@ class starpu_under_test final : public runtime_under_test {
     handles_.clear();
   }
 
+  temporary_folder models_;  // performance models, which would go into the user's home
   starpu_codelet codelet_;
   std::vector<char> memory_;
   std::deque<starpu_data_handle_t> handles_;

@@ -4,6 +4,8 @@
 set -u
 program=$1
 failures=0
+# Where there are more threads than CPUs, waiting actively takes the CPU from whoever is waited for.
+export OMP_WAIT_POLICY=passive
 
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 

@@ -102,29 +102,33 @@ int rounds_of(const overhead_options& o) {
 // One line on a terminal that says what is running now.
 class progress {
  public:
-  explicit progress(std::size_t total) : total_(total), shown_(::isatty(STDERR_FILENO) == 1) {}
+  explicit progress(std::size_t total) : total_(total), terminal_(::isatty(STDERR_FILENO) == 1) {}
   ~progress() { clear(); }
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
 
   void next(const std::string& what) {
     done_++;
-    if (shown_) fmt::print(stderr, "\r\033[K[{}/{}] {}", done_, total_, what);
+    if (!terminal_) return;
+    fmt::print(stderr, "\r\033[K[{}/{}] {}", done_, total_, what);
+    shown_ = true;
   }
-  void clear() const {
+  void clear() {
     if (shown_) fmt::print(stderr, "\r\033[K");
+    shown_ = false;
   }
 
  private:
   std::size_t total_, done_ = 0;
-  bool shown_;
+  bool terminal_, shown_ = false;
 };
 
 // All runs. Those of one row alternate, round after round, so that a disturbance hits no runtime alone.
 class overhead_session {
  public:
   explicit overhead_session(const overhead_options& o)
-      : options_(o), rows_(chosen_rows(o)), programs_(chosen_programs(o)), workers_(chosen_workers(o)), progress_(rows_.size() * programs_.size() * workers_.size() * static_cast<std::size_t>(rounds_of(o))) {}
+      : options_(o), rows_(chosen_rows(o)), programs_(chosen_programs(o)), workers_(chosen_workers(o)),
+        progress_(rows_.size() * programs_.size() * workers_.size() * static_cast<std::size_t>(rounds_of(o))) {}
 
   // False if a program failed.
   bool run() {

@@ -43,7 +43,7 @@ struct overhead_result {
   std::string pattern, runtime;
   int workers = 0;
   std::uint64_t tasks = 0;
-  std::optional<double> ns;       // per task, or METG; empty: never effective
+  std::optional<double> ns;       // per task, or METG; empty: no task was run, or never effective
   std::optional<double> ratio;    // to weir's
   std::size_t runs = 0;
 };

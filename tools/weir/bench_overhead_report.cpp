@@ -30,8 +30,8 @@ std::vector<std::string_view> runtimes_in(const std::vector<overhead_result>& re
   return names;
 }
 
-std::string cell(const overhead_result* r) {
-  if (r == nullptr) return fmt::format("{:>10}{:>9}", "-", "");
+std::string cell(const overhead_result* r, bool metg) {
+  if (r == nullptr || (!r->ns && !metg)) return fmt::format("{:>10}{:>9}", "-", "");
   if (!r->ns) return fmt::format("{:>10}{:>9}", "never", "");
   const bool compared = r->ratio && r->runtime != "weir";
   return fmt::format("{:>10.0f}{:>9}", *r->ns, compared ? fmt::format("{:.2f}x", *r->ratio) : "");
@@ -62,14 +62,15 @@ void print_json(const std::vector<overhead_result>& results, bool metg) {
 }
 
 void print_table(const std::vector<overhead_result>& results, const std::vector<int>& workers, int rounds, bool metg) {
-  fmt::print("{}; x: as much as under weir; medians of {} {}\n", metg ? "METG(50 %) in ns: the granularity at which half of the time is useful work" : "ns per task", rounds, rounds == 1 ? "run" : "runs");
+  const std::string_view what = metg ? "METG(50 %) in ns: the granularity at which half of the time is useful work" : "ns per task";
+  fmt::print("{}; x: as much as under weir; medians of {} {}\n", what, rounds, rounds == 1 ? "run" : "runs");
   for (const int n : workers) {
     std::string line = fmt::format("{:<18}", fmt::format("{} {}", n, n == 1 ? "worker" : "workers"));
     for (const std::string_view runtime : runtimes_in(results)) line += fmt::format("{:>10}{:>9}", runtime, "");
     fmt::print("\n{}\n", without_trailing_space(line));
     for (const std::string& pattern : patterns_in(results, n)) {
       line = fmt::format("{:<18}", pattern);
-      for (const std::string_view runtime : runtimes_in(results)) line += cell(find(results, pattern, runtime, n));
+      for (const std::string_view runtime : runtimes_in(results)) line += cell(find(results, pattern, runtime, n), metg);
       fmt::print("{}\n", without_trailing_space(line));
     }
   }
