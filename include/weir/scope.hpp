@@ -2,8 +2,8 @@
 #pragma once
 
 #include <weir/detail/build.hpp>
+#include <weir/detail/scope_state.hpp>
 
-#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -17,17 +17,19 @@ class scope {
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
   // Waits for what is left, without throwing.
-  ~scope();
+  ~scope() {
+    if (!state_.complete()) end();
+  }
 
   // As runtime::spawn, but the task belongs to this scope.
   template <class First, class... Rest>
     requires(!std::is_same_v<std::remove_cvref_t<First>, task_options>)
   void spawn(First&& first, Rest&&... rest) {
-    detail::spawn(*runtime_, state_.get(), task_options{}, std::forward<First>(first), std::forward<Rest>(rest)...);
+    detail::spawn(*runtime_, &state_, task_options{}, std::forward<First>(first), std::forward<Rest>(rest)...);
   }
   template <class... Args>
   void spawn(const task_options& options, Args&&... args) {
-    detail::spawn(*runtime_, state_.get(), options, std::forward<Args>(args)...);
+    detail::spawn(*runtime_, &state_, options, std::forward<Args>(args)...);
   }
 
   // Returns when every task of the scope is done; inside a task it executes other tasks meanwhile.
@@ -35,12 +37,14 @@ class scope {
   void wait();
 
   // Tasks of the scope that have not started are skipped, and so is what depends on them. Returns at once.
-  void cancel() noexcept;
-  bool cancelled() const noexcept;
+  void cancel() noexcept { state_.cancelled.store(1, std::memory_order_relaxed); }
+  bool cancelled() const noexcept { return state_.cancelled.load(std::memory_order_relaxed) != 0; }
 
  private:
+  void end() noexcept;
+
   detail::runtime_state* runtime_;
-  std::shared_ptr<detail::scope_state> state_;
+  detail::scope_state state_;
 };
 
 }  // namespace weir

@@ -34,27 +34,18 @@ void end_runtime(runtime_state* s) {
   let_go(s);
 }
 
-// Throws a scope's first failure, once.
-void rethrow_failure(scope_state& scope) {
-  std::exception_ptr failure;
-  {
-    std::lock_guard guard(scope.lock);
-    failure = std::exchange(scope.first_failure, nullptr);
-    scope.failed.store(0, std::memory_order_relaxed);
-  }
-  if (failure != nullptr) std::rethrow_exception(failure);
-}
-
 // Waits, then throws what went wrong in the scope itself. Returns the deadlock that was found meanwhile, whose ever it is.
-std::exception_ptr wait_for_scope(engine::engine& e, scope_state& scope, const std::function<bool()>& done) {
+template <class Wait>
+std::exception_ptr wait_and_rethrow(scope_state& scope, Wait&& wait) {
   std::exception_ptr gave_up;
   try {
-    e.wait_until(done);
+    wait();
   } catch (const deadlock_error&) {
     gave_up = std::current_exception();
   }
-  scope.cancelled.store(0, std::memory_order_relaxed);
-  rethrow_failure(scope);
+  if (scope.cancelled.load(std::memory_order_relaxed) != 0) scope.cancelled.store(0, std::memory_order_relaxed);
+  if (scope.failed())
+    if (std::exception_ptr failure = scope.take_failure(); failure != nullptr) std::rethrow_exception(failure);
   return gave_up;
 }
 
@@ -205,7 +196,7 @@ runtime::~runtime() = default;
 void runtime::wait() {
   engine::engine& e = state_->engine;
   if (e.in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
-  const std::exception_ptr gave_up = detail::wait_for_scope(e, e.root(), [&e] { return e.quiescent(); });
+  const std::exception_ptr gave_up = detail::wait_and_rethrow(e.root(), [&e] { e.wait_until([&e] { return e.quiescent(); }); });
   e.shared().addresses_forget_done();
   if (gave_up != nullptr) std::rethrow_exception(gave_up);
 }
@@ -222,30 +213,25 @@ runtime::open_end::~open_end() {
   state_->engine.notify_waiters();
 }
 
-scope::scope(runtime& rt) : runtime_(rt.state_.get()), state_(std::make_shared<detail::scope_state>()) {}
+scope::scope(runtime& rt) : runtime_(rt.state_.get()) {}
 
-scope::~scope() {
-  detail::scope_state& s = *state_;
+void scope::end() noexcept {
   if (runtime_->engine.forked()) return;
   try {
-    runtime_->engine.wait_on_any_stack([&s] { return s.outstanding.load(std::memory_order_acquire) == 0; });
+    runtime_->engine.wait_on_any_stack(state_);
   } catch (...) {  // the destructor's promise; wait() is there for who wants to know
   }
 }
 
 void scope::wait() {
-  detail::scope_state& s = *state_;
   try {
     runtime_->engine.throw_if_unable_to_wait();
   } catch (...) {
     cancel();  // who cannot be waited for shall not start, or endless recursion would go on without its parents
     throw;
   }
-  detail::wait_for_scope(runtime_->engine, s, [&s] { return s.outstanding.load(std::memory_order_acquire) == 0; });
+  detail::wait_and_rethrow(state_, [this] { runtime_->engine.wait_for(state_); });
 }
-
-void scope::cancel() noexcept { state_->cancelled.store(1, std::memory_order_relaxed); }
-bool scope::cancelled() const noexcept { return state_->cancelled.load(std::memory_order_relaxed) != 0; }
 
 namespace this_task {
 
@@ -261,7 +247,7 @@ bool cancelled() noexcept {
   const engine::slot* s = engine::engine::this_worker();
   if (s == nullptr || s->queues.running == nullptr) return false;
   const detail::scope_state& scope = s->queues.running->scope != nullptr ? *s->queues.running->scope : s->root;
-  return scope.cancelled.load(std::memory_order_relaxed) != 0 || scope.failed.load(std::memory_order_relaxed) != 0;
+  return scope.cancelled.load(std::memory_order_relaxed) != 0 || scope.failed();
 }
 
 }  // namespace this_task

@@ -78,15 +78,14 @@ void scheduler::order_victims() {
 
 void scheduler::make_worker_slot(int worker) {
   const auto w = static_cast<std::size_t>(worker);
-  auto* queues = new slot_queues(worker, worker_nodes_[w]);
-  queues->finished_before.resize(worker_nodes_.size());
+  auto* queues = new slot_queues(worker, worker_nodes_[w], worker_nodes_.size());
   slots_[w].store(queues, std::memory_order_release);
 }
 
 int scheduler::add_guest(int node) {
   const int index = slot_count_.load(std::memory_order_relaxed);
   if (static_cast<std::size_t>(index) >= slots_.size()) return -1;
-  slots_[static_cast<std::size_t>(index)].store(new slot_queues(index, node), std::memory_order_release);
+  slots_[static_cast<std::size_t>(index)].store(new slot_queues(index, node, 0), std::memory_order_release);
   slot_count_.store(index + 1, std::memory_order_release);
   return index;
 }
@@ -196,14 +195,16 @@ frame* scheduler::take_initial(slot_queues& self) {
   return nullptr;
 }
 
-frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners how) {
+frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners how, std::uint64_t now_ns) {
   const std::size_t n = level.size();
   if (n == 0) return nullptr;
   std::size_t i = n == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(n));
   for (std::size_t tried = 0; tried < n; tried++, i = i + 1 == n ? 0 : i + 1) {
     if (!self.nothing_pushed()) return nullptr;  // on a large machine a round takes longer than a task
     if (far && how == manners::patient && !offers_.offers(level[i])) continue;
+    if (now_ns != 0 && self.sizes.leave_unseen(static_cast<std::size_t>(level[i]), now_ns)) continue;
     slot_queues& victim = slot(level[i]);
+    if (now_ns != 0 && self.sizes.leave(static_cast<std::size_t>(level[i]), victim.finished.read(), now_ns)) continue;
     if (far && !may_take(self, victim, how)) continue;
     if (frame* f = steal_from(self, victim)) return f;
   }
@@ -220,8 +221,9 @@ frame* scheduler::steal_from_guests(slot_queues& self) {
 frame* scheduler::steal_round(slot_queues& self, manners how, bool far) {
   const auto& levels = victims_[static_cast<std::size_t>(self.node)];
   const std::size_t end = far ? levels.size() : 1;
+  const std::uint64_t watch_at = how == manners::patient && self.sizes.all_small() ? os::now_ns() : 0;
   for (std::size_t level = 0; level < end; level++) {
-    if (frame* f = steal_level(self, levels[level], level > 0 && anything_held_back(), how)) {
+    if (frame* f = steal_level(self, levels[level], level > 0 && anything_held_back(), how, watch_at)) {
       self.steals[level].add(1);
       return f;
     }
@@ -232,13 +234,13 @@ frame* scheduler::steal_round(slot_queues& self, manners how, bool far) {
   return how == manners::desperate ? take_initial(self) : nullptr;
 }
 
-bool scheduler::any_work_for(const slot_queues& self, manners how) const {
+bool scheduler::any_work_for(const slot_queues& self, manners how, bool with_left) const {
   if (!central_.empty()) return true;
   if (self.node >= 0 && !required_[static_cast<std::size_t>(self.node)].empty()) return true;
   for (std::size_t n = 0; n < nodes_; n++)
     if ((how != manners::patient || static_cast<int>(n) == self.node) && !initial_[n].empty()) return true;
   const int end = slot_count();
-  for (int i = 0; i < end; i++) {
+  for (int i = with_left ? 0 : worker_count(); i < end; i++) {
     const bool far = i < worker_count() && far_from(self, i);
     if (far && how == manners::patient && !offers_.offers(i)) continue;
     const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
@@ -275,6 +277,7 @@ void scheduler::published(slot_queues& self) {
     return;
   }
   if (worker_count() == 1) return;  // it is awake
+  if (watching_.load(std::memory_order_relaxed) > 0 && self.sizes.all_small()) return;
   if (anything_held_back()) update_offer(self);
   atomic_fence(std::memory_order_seq_cst);
   if (anything_held_back() && dozing_.load(std::memory_order_relaxed) > 0 && !leaves_something(self)) {

@@ -13,6 +13,7 @@
 #include "sched/inbox.hpp"
 #include "sched/offers.hpp"
 #include "sched/sleep.hpp"
+#include "sched/small_tasks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -37,7 +38,8 @@ inline constexpr int max_distance_classes = 16;
 
 // One thread's queues and what scheduling counts about it.
 struct alignas(cache_line_bytes) slot_queues {
-  slot_queues(int slot_index, int slot_node) : index(slot_index), node(slot_node), random(static_cast<std::uint64_t>(slot_index) + 1) {}
+  slot_queues(int slot_index, int slot_node, std::size_t workers)
+      : index(slot_index), node(slot_node), random(static_cast<std::uint64_t>(slot_index) + 1), sizes(workers), finished_before(workers) {}
 
   const int index;
   int node;  // a guest's may change
@@ -50,6 +52,7 @@ struct alignas(cache_line_bytes) slot_queues {
   inbox<frame*> pushed_urgent{64};
   counter pushes, pushes_refused, finished;
   std::array<counter, max_distance_classes> steals;
+  small_tasks sizes;                          // of the tasks it runs
   std::uint32_t typical_task_us = 0;          // running average of a sample; see doze_microseconds()
   std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze, or had_nothing
   bool took_notes = false;                    // in finished_before, while it spins
@@ -122,8 +125,18 @@ class scheduler {
   void starts_to_steal(slot_queues& self) {
     if (nodes_ > 1) offers_.idle(self.index);
   }
-  // Whether such a round could find something.
-  bool any_work_for(const slot_queues& self, manners) const;
+  // Whether such a round could find something. `with_left`: or would, if it did not leave small tasks to those who have
+  // them.
+  bool any_work_for(const slot_queues& self, manners, bool with_left = true) const;
+  // All there is are tasks that this worker leaves to others for a while.
+  bool leaves_small_tasks(const slot_queues& self) const { return self.sizes.all_small() && !any_work_for(self, manners::patient, false) && any_work_for(self, manners::patient); }
+  // Then it watches from time to time; meanwhile workers whose tasks are small wake nobody.
+  template <class AnyWorkLeft, class EverybodyAsleep>
+  void doze_beside_small_tasks(slot_queues& self, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
+    watching_.fetch_add(1, std::memory_order_relaxed);
+    sleep.doze(self.index, any_work_left, everybody_asleep, small_tasks::forget_ns / 2000);
+    watching_.fetch_sub(1, std::memory_order_relaxed);
+  }
   bool all_queues_empty() const;
 
   // What far workers hold that a patient thief leaves alone. Remembers how far they have got. Nothing, if something was
@@ -192,7 +205,7 @@ class scheduler {
   frame* steal_from(slot_queues& self, slot_queues& victim);
   static bool no_progress(const slot_queues& self, const slot_queues& victim);
   static bool may_take(const slot_queues& self, const slot_queues& victim, manners);
-  frame* steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners);
+  frame* steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners, std::uint64_t now_ns);
   frame* steal_from_guests(slot_queues& self);
 
   const machine::description& machine_;
@@ -207,6 +220,7 @@ class scheduler {
   std::vector<atomic<slot_queues*>> slots_;
   atomic<int> slot_count_{0};
   atomic<int> dozing_{0};
+  atomic<int> watching_{0};  // of those asleep: how many leave small tasks to others
   offer_board offers_;
   locked_queue central_;
   std::vector<locked_queue> required_;  // by node

@@ -156,6 +156,7 @@ struct alignas(64) frame {
   std::int16_t affinity = node_unknown;
   std::int16_t home = 0;                  // node whose pool the frame came from
 
+  bool has_no_data() const { return versions == 0 && accesses == 0; }
   version* version_at(unsigned i) { return reinterpret_cast<version*>(reinterpret_cast<char*>(this) + sizeof(frame)) + i; }
   access* access_at(unsigned i) { return reinterpret_cast<access*>(version_at(versions)) + i; }
   const char* display_name() const { return name != nullptr ? name : "(unnamed)"; }

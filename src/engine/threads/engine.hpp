@@ -7,6 +7,7 @@
 #include "place/place.hpp"
 #include "sched/sched.hpp"
 
+#include <weir/detail/scope_state.hpp>
 #include <weir/error.hpp>
 
 #include <condition_variable>
@@ -17,19 +18,6 @@
 #include <mutex>
 #include <thread>
 #include <vector>
-
-namespace weir::detail {
-
-// What a scope knows about its tasks. The runtime has one of its own for tasks spawned without a scope.
-struct scope_state {
-  atomic<std::int64_t> outstanding{0};  // tasks not done, plus credits that workers hold (engine/README.md)
-  atomic<std::uint32_t> cancelled{0};
-  atomic<std::uint32_t> failed{0};  // `first_failure` is set
-  spin_lock lock;
-  std::exception_ptr first_failure;
-};
-
-}  // namespace weir::detail
 
 namespace weir::engine {
 
@@ -90,8 +78,10 @@ class engine {
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
   // the worker's stack has no room for executing another one.
   void throw_if_unable_to_wait();
-  // As wait_until, for who must wait all the same: on a second stack if this one is used up.
-  void wait_on_any_stack(const std::function<bool()>& done);
+  // Waits for all tasks of a scope.
+  void wait_for(scope_state&);
+  // As wait_for, for who must wait all the same: on a second stack if this one is used up.
+  void wait_on_any_stack(scope_state&);
   // Tells threads that sleep in wait_until to look again.
   void notify_waiters();
   // As notify_waiters, and workers that wait inside a task look again, too.
@@ -136,6 +126,7 @@ class engine {
   void enter_scope(slot&, scope_state*);
   void return_credits(slot&, std::int64_t keep);
   frame* route_ready(slot&, bool keep_one);
+  void route_one(slot&, frame*);
   void help_until(slot&, const std::function<bool()>& done);
   static bool stack_is_low(const slot&);
   void sleep_until(const std::function<bool()>& done);

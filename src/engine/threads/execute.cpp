@@ -14,8 +14,9 @@ constexpr int spinning_round = 5;
 constexpr int rounds_per_far_look = 4;    // most waits are short, and a task of another node costs more than a short wait
 constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
 
-// How often a task's time is taken: two looks at the clock, some 50 ns together.
-constexpr std::uint64_t tasks_per_sample = 8;
+// How often a task's time is taken: two looks at the clock, some 50 ns together. On several nodes the estimate decides
+// how long a worker dozes, and tasks are larger.
+constexpr std::uint64_t tasks_per_sample = 64, tasks_per_sample_of_several_nodes = 8;
 
 // Tasks a worker counts for a scope at a time. More: a worker that steals from a scope holds more back until it looks for
 // other work, which costs nothing. Fewer: more changes of a word that several workers count in.
@@ -25,6 +26,7 @@ constexpr std::int64_t credit_batch = 64;
 constexpr std::size_t message_part_bytes = 1000;
 
 void note_task_time(sched::slot_queues& q, std::uint64_t ns) {
+  q.sizes.note(ns);
   const std::uint64_t us = std::clamp<std::uint64_t>(ns / 1000, 1, 1'000'000);
   q.typical_task_us = static_cast<std::uint32_t>(q.typical_task_us == 0 ? us : (3ull * q.typical_task_us + us) / 4);
 }
@@ -84,6 +86,7 @@ void engine::submit(frame* f) {
     scope->outstanding.fetch_add(1, std::memory_order_relaxed);
   }
   s.spawned.add(1);
+  if (f->has_no_data()) return route_one(s, f);
   try {
     flow::submit(s.flow, f);
   } catch (...) {
@@ -95,6 +98,13 @@ void engine::submit(frame* f) {
     throw;
   }
   if (!s.flow.ready.empty()) route_ready(s, false);
+}
+
+// A task without data is ready at once.
+void engine::route_one(slot& s, frame* f) {
+  f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
+  if (!scheduler_.route(s.queues, f)) scheduler_.push_own(s.queues, f);
+  scheduler_.published(s.queues);
 }
 
 // Places everything that became ready; returns one task to run next if asked to keep one. The last of the list, and the
@@ -165,6 +175,10 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   s.flow.buffers.flush_counts();
   const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || over(); };
   const auto everybody_asleep = [&] { notify_waiters(); };
+  if (scheduler_.leaves_small_tasks(s.queues)) {
+    scheduler_.doze_beside_small_tasks(s.queues, [&] { return scheduler_.any_work_for(s.queues, manners::patient, false) || over(); }, everybody_asleep);
+    return manners::patient;
+  }
   // As long as others work, the first time it takes for granted that they hold something: to look costs several lines
   // of each of them.
   const bool looks = dozes > 0 || !scheduler_.anything_held_back() || nobody_busy();
@@ -187,7 +201,8 @@ void engine::execute(slot& s, frame* f) {
     s.depth++;
     f->state.store(detail::frame_state::running, std::memory_order_relaxed);
     const char* cause = run_body(s, f);
-    flow::complete(s.flow, f, cause);
+    if (f->has_no_data()) flow::free_frame(s.flow, f);
+    else flow::complete(s.flow, f, cause);
     s.queues.running = outer;
     s.depth--;
     frame* next = s.flow.ready.empty() ? nullptr : route_ready(s, true);
@@ -212,7 +227,7 @@ void engine::return_credits(slot& s, std::int64_t keep) {
   const std::int64_t n = s.credits - keep;
   if (n <= 0) return;
   s.credits = keep;
-  if (s.scope->outstanding.fetch_sub(n, std::memory_order_acq_rel) == n) notify_all();
+  if (s.scope->finish(n)) notify_all();
 }
 
 // Null if the outputs are good, else the name of the task that is to blame.
@@ -221,22 +236,24 @@ const char* engine::run_body(slot& s, frame* f) {
   const char* cause = f->skipped_because.load(std::memory_order_relaxed);
   if (cause == nullptr && scope.cancelled.load(std::memory_order_relaxed) != 0) cause = "a cancelled scope";
   if (cause != nullptr) {
-    if (scope.cancelled.load(std::memory_order_relaxed) == 0 && scope.failed.load(std::memory_order_acquire) == 0)
+    if (scope.cancelled.load(std::memory_order_relaxed) == 0 && !scope.failed())
       record_failure(f, cause, nullptr);
     if (f->ops->destroy != nullptr) f->ops->destroy(f);
     return cause;
   }
   if (!bound_) refresh_node(s);
   try {
-    const flow::traffic bytes = flow::prepare(s.flow, f);
-    const bool timed = shared_.several_nodes && s.queues.finished.read() % tasks_per_sample == 0;
+    const bool no_data = f->has_no_data();
+    const flow::traffic bytes = no_data ? flow::traffic{} : flow::prepare(s.flow, f);
+    const std::uint64_t period = shared_.several_nodes ? tasks_per_sample_of_several_nodes : tasks_per_sample;
+    const bool timed = s.queues.finished.read() % period == 0;
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
     if (timed) note_task_time(s.queues, os::now_ns() - begin);
-    if (!shared_.several_nodes) {
+    if (!shared_.several_nodes && !no_data) {
       s.read_bytes[0].add(bytes.read);
       s.written_bytes[0].add(bytes.written);
-    } else {
+    } else if (!no_data) {
       count_bytes(s, f);
     }
   } catch (...) {
@@ -269,10 +286,9 @@ void engine::count_bytes(slot& s, frame* f) {
 
 void engine::record_failure(frame* f, const char* name, std::exception_ptr cause) {
   scope_state& scope = f->scope != nullptr ? *f->scope : root_;
-  std::lock_guard guard(scope.lock);
-  if (scope.failed.load(std::memory_order_relaxed) != 0) return;
+  if (!scope.claim_failure()) return;
   if (cause == nullptr) {
-    scope.first_failure = std::make_exception_ptr(task_cancelled(std::string("task ") + f->display_name() + " was skipped: its input should have come from task " + name + ", which failed"));
+    scope.note_failure(std::make_exception_ptr(task_cancelled(std::string("task ") + f->display_name() + " was skipped: its input should have come from task " + name + ", which failed")));
   } else {
     std::string message = std::string("task ") + name + " failed: ";
     try {
@@ -284,9 +300,8 @@ void engine::record_failure(frame* f, const char* name, std::exception_ptr cause
     }
     // A failure deep in nested tasks is named by each of them: the middle ones are left out.
     if (message.size() > 2 * message_part_bytes) message = message.substr(0, message_part_bytes) + " ... " + message.substr(message.size() - message_part_bytes);
-    scope.first_failure = std::make_exception_ptr(task_failed(message, cause));
+    scope.note_failure(std::make_exception_ptr(task_failed(message, cause)));
   }
-  scope.failed.store(1, std::memory_order_release);
 }
 
 // The last thing about a task.

@@ -89,11 +89,7 @@ std::string engine::give_up_waiting(slot& s) {
   for (frame* f : waiting) {
     f->skipped_because.store(cause, std::memory_order_relaxed);
     scope_state& scope = f->scope != nullptr ? *f->scope : root_;
-    std::lock_guard scope_guard(scope.lock);
-    if (scope.failed.load(std::memory_order_relaxed) == 0) {
-      scope.first_failure = std::make_exception_ptr(deadlock_error(list));
-      scope.failed.store(1, std::memory_order_release);
-    }
+    if (scope.claim_failure()) scope.note_failure(std::make_exception_ptr(deadlock_error(list)));
   }
   streams.abandon_windows(cause);
   // Tasks that wait for each other in a circle: each one's outputs are declared failed, which frees the others.

@@ -8,6 +8,8 @@ namespace {
 
 // How often a creator looks whether it is too far ahead, in spawns. Less often: the bound is overshot by more.
 constexpr std::int64_t least_spawns_between_checks = 64, most_spawns_between_checks = 1024;
+// Tasks that a worker executes when it has created too many, before it creates again.
+constexpr std::int64_t most_helped = 128;
 // Stack left for a task's own frames when a nested wait is about to run another task on top of it.
 constexpr std::ptrdiff_t stack_reserve_bytes = 128 * 1024;
 // Creators help at most this deep: a task that creates inside a task that creates inside ... goes on creating.
@@ -42,8 +44,8 @@ void engine::throttle(slot& s) {
   // All threads together create half of what there is room for until they look again.
   s.spawns_until_check = static_cast<std::uint32_t>(std::clamp(room / (2 * scheduler_.slot_count()), least_spawns_between_checks, most_spawns_between_checks));
   if (room >= 0) return;
-  const auto low_water = static_cast<std::int64_t>(backlog_limit_ / 4 * 3);
   if (s.depth == 0) {
+    const auto low_water = static_cast<std::int64_t>(backlog_limit_ / 4 * 3);
     // When everybody sleeps, what is ready may depend on what is still to be created: go on.
     sleep_until([&] {
       atomic_fence(std::memory_order_seq_cst);
@@ -52,7 +54,11 @@ void engine::throttle(slot& s) {
     return;
   }
   if (s.depth > max_helping_creators) return;
-  while (backlog_now() > low_water) {
+  // A worker goes back and forth at no cost. In small steps, so that its tasks do not wait while it creates others.
+  const std::int64_t enough = static_cast<std::int64_t>(backlog_limit_) - std::min<std::int64_t>(most_helped, static_cast<std::int64_t>(backlog_limit_) / 4);
+  const std::int64_t excess = backlog_now() - enough;
+  const std::uint64_t end = s.queues.finished.read() + static_cast<std::uint64_t>(std::max<std::int64_t>(excess, 0));
+  while (s.queues.finished.read() < end) {
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient, true);
     if (f == nullptr) return;
@@ -105,18 +111,41 @@ void engine::throw_if_unable_to_wait() {
     throw error(std::string("task ") + (s.queues.running ? s.queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s.depth) + " tasks deep; the worker's stack has no room for another one");
 }
 
+// What this worker has just spawned comes first; most waits are over with that.
+void engine::wait_for(scope_state& scope) {
+  slot& s = current();
+  if (s.depth > 0) {
+    s.queues.sizes.note_wait();
+    while (!scope.complete()) {
+      frame* f = scheduler_.take_own(s.queues);
+      if (f == nullptr) break;
+      execute(s, f);
+    }
+  }
+  if (scope.complete()) return;
+  scope.outstanding.fetch_add(scope_state::one_waiter, std::memory_order_acq_rel);
+  const auto done_waiting = [&scope] { scope.outstanding.fetch_sub(scope_state::one_waiter, std::memory_order_relaxed); };
+  try {
+    wait_until([&scope] { return scope.complete(); });
+  } catch (...) {
+    done_waiting();
+    throw;
+  }
+  done_waiting();
+}
+
 // Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
 // worker is still one thread at a time.
-void engine::wait_on_any_stack(const std::function<bool()>& done) {
+void engine::wait_on_any_stack(scope_state& scope) {
   slot& s = current();
   if (!stack_is_low(s)) {
-    wait_until(done);
+    wait_for(scope);
     return;
   }
   const char* const low = s.stack_low;
   std::thread([&] {
     become_worker(s);
-    help_until(s, done);
+    wait_for(scope);
   }).join();
   s.stack_low = low;
 }
@@ -124,7 +153,6 @@ void engine::wait_on_any_stack(const std::function<bool()>& done) {
 void engine::help_until(slot& s, const std::function<bool()>& done) {
   s.nested_waits.store(s.nested_waits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   nested_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  return_credits(s, 0);
   while (!done()) {
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = idle(s, &done);

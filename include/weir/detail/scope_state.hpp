@@ -1,0 +1,52 @@
+// What a scope knows about its tasks. Internal: lies in weir::scope, and the runtime has one for tasks without a scope.
+#pragma once
+
+#include <weir/detail/atomic.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+namespace weir::detail {
+
+struct scope_state {
+  static constexpr std::int64_t one_waiter = std::int64_t{1} << 48;
+
+  // Low 48 bits: tasks not done, plus credits that workers hold (src/engine/README.md). Above: threads to be told when
+  // that is zero. In one word, for the scope may be gone as soon as it is.
+  atomic<std::int64_t> outstanding{0};
+  atomic<std::uint32_t> cancelled{0};
+
+  bool complete() const noexcept { return (outstanding.load(std::memory_order_acquire) & (one_waiter - 1)) == 0; }
+  // True: that was all, and somebody waits for it.
+  bool finish(std::int64_t n) noexcept {
+    const std::int64_t before = outstanding.fetch_sub(n, std::memory_order_acq_rel);
+    return before > one_waiter && (before & (one_waiter - 1)) == n;
+  }
+
+  // The first failure counts. True: the caller has to note one, once.
+  bool claim_failure() noexcept {
+    std::uint32_t expected = none;
+    return failure_state_.compare_exchange_strong(expected, changing, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+  void note_failure(std::exception_ptr e) noexcept {
+    failure_ = std::move(e);
+    failure_state_.store(noted, std::memory_order_release);
+  }
+  bool failed() const noexcept { return failure_state_.load(std::memory_order_acquire) != none; }
+  // Null if there is none, or somebody else has it.
+  std::exception_ptr take_failure() noexcept {
+    std::uint32_t expected = noted;
+    if (!failure_state_.compare_exchange_strong(expected, changing, std::memory_order_acquire, std::memory_order_relaxed)) return nullptr;
+    std::exception_ptr e = std::exchange(failure_, nullptr);
+    failure_state_.store(none, std::memory_order_release);
+    return e;
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0, changing = 1, noted = 2;
+  atomic<std::uint32_t> failure_state_{none};
+  std::exception_ptr failure_;  // of who moved the state to `changing`
+};
+
+}  // namespace weir::detail

@@ -1,0 +1,63 @@
+// Tasks too small to be worth a theft: what one worker knows about the tasks it runs, and about how fast others get
+// through theirs.
+//
+// A task that another worker takes costs both some ten cache misses: its frame, its data, what becomes ready by it, and
+// its memory when it is used again. A body of some nanoseconds is never worth that, however long the queue: who waits
+// for such tasks makes those slower who have them. So a worker whose last tasks were all small leaves a worker alone that
+// gets through small ones, and watches it now and then.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace weir::sched {
+
+class small_tasks {
+ public:
+  // A body up to here is small. Lower: small tasks are moved. Higher: workers are idle that could have helped; below it
+  // a theft's cost is certain to be more than the body.
+  static constexpr std::uint32_t small_ns = 150;
+  // Who needs less than this for each of its tasks, creation and all, gets through its queue by itself ...
+  static constexpr std::uint64_t fast_ns = 500;
+  // ... which takes so long to see. Longer: a queue of small tasks behind a large one waits longer. Shorter: the owner's
+  // counts are read more often, and a pause of its own looks like a large task.
+  static constexpr std::uint64_t watch_ns = 20'000;
+  static constexpr std::uint64_t forget_ns = 1'000'000;
+
+  explicit small_tasks(std::size_t workers) : looks_(workers) {}
+
+  // How long one of this worker's tasks took. The largest of the last few dozen counts.
+  void note(std::uint64_t ns) {
+    const auto now = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ns, 1, 1'000'000'000));
+    largest_ns_ = std::max(now, largest_ns_ - largest_ns_ / 16);
+  }
+  // A task waits for others that it has created: the oldest of them, which thieves take, may be large.
+  void note_wait() { largest_ns_ = std::max(largest_ns_, wait_counts_as_ns); }
+  bool all_small() const { return largest_ns_ != 0 && largest_ns_ < small_ns; }
+
+  // Whether that worker, which has finished so many tasks by now, is left alone for the time being. For callers whose
+  // own tasks are all small.
+  bool leave(std::size_t worker, std::uint64_t finished, std::uint64_t now_ns) {
+    look& last = looks_[worker];
+    const std::uint64_t passed = now_ns - last.at_ns;
+    if (passed < watch_ns) return true;
+    const std::uint64_t done = finished - last.finished;
+    last = {finished, now_ns};
+    if (passed > forget_ns) return true;  // the first look
+    return passed < fast_ns * done;
+  }
+  // Whether it need not even be looked at yet.
+  bool leave_unseen(std::size_t worker, std::uint64_t now_ns) const { return now_ns - looks_[worker].at_ns < watch_ns; }
+
+ private:
+  static constexpr std::uint32_t wait_counts_as_ns = 4 * small_ns;  // for some 20 samples
+
+  struct look {
+    std::uint64_t finished = 0, at_ns = 0;
+  };
+  std::uint32_t largest_ns_ = 0;
+  std::vector<look> looks_;
+};
+
+}  // namespace weir::sched

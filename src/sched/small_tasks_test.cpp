@@ -1,0 +1,46 @@
+#include "sched/small_tasks.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weir::sched {
+namespace {
+
+TEST(small_tasks, nothing_is_known_at_first) { EXPECT_FALSE(small_tasks(2).all_small()); }
+
+TEST(small_tasks, one_large_task_counts_for_some_dozen_small_ones) {
+  small_tasks t(2);
+  for (int i = 0; i < 10; i++) t.note(20);
+  EXPECT_TRUE(t.all_small());
+  t.note(1'000);
+  EXPECT_FALSE(t.all_small());
+  int more = 0;
+  for (; !t.all_small(); more++) t.note(20);
+  EXPECT_GT(more, 12);
+  EXPECT_LT(more, 100);
+}
+
+TEST(small_tasks, who_waits_for_its_children_runs_none_that_are_small) {
+  small_tasks t(2);
+  t.note(20);
+  t.note_wait();
+  EXPECT_FALSE(t.all_small());
+}
+
+TEST(small_tasks, a_worker_is_watched_before_it_is_robbed) {
+  small_tasks t(2);
+  t.note(20);
+  std::uint64_t now = 50'000'000;
+  EXPECT_TRUE(t.leave(1, 1000, now)) << "the first look";
+  EXPECT_TRUE(t.leave(1, 1000, now + small_tasks::watch_ns - 1)) << "too early to tell";
+  EXPECT_TRUE(t.leave_unseen(1, now + small_tasks::watch_ns - 1));
+  now += small_tasks::watch_ns;
+  EXPECT_FALSE(t.leave_unseen(1, now));
+  EXPECT_FALSE(t.leave(1, 1000, now)) << "it has finished nothing";
+  now += small_tasks::watch_ns;
+  EXPECT_FALSE(t.leave(1, 1020, now)) << "1 us a task";
+  now += small_tasks::watch_ns;
+  EXPECT_TRUE(t.leave(1, 1220, now)) << "100 ns a task";
+}
+
+}  // namespace
+}  // namespace weir::sched
