@@ -1,0 +1,407 @@
+/* The sleep protocol of sleep.hpp for the Spin model checker: workers that are busy, searching or asleep, and those who
+   publish work, from workers and from foreign threads. README.md has the protocol and why it loses no wake-up.
+
+   Spin knows one memory that everybody sees alike: every step below is one access to it, and steps interleave in every
+   way (sequential consistency). A fence is then no step, and an order that is too weak is no error: that side is
+   checked on the C++ code itself, by sleep_model.cpp. In return everything is reached here, with more workers, tasks
+   and rounds than that checker can exhaust.
+
+   One step is one atomic operation of sleep.hpp, or one look at one queue. Not here: spinning (a searcher that looks
+   again before it rests changes nothing that others see), the wake epoch, and workers that see only a part of the work,
+   as patient thieves do: here all can take what is not meant for one of them alone.
+
+   What is asserted:
+   - No wake-up is lost. A task may stay in its body until all queued work is taken, or all others are in a body, too:
+     so work that lies about beside a sleeper is a deadlock even while others are busy ("invalid end state").
+   - The last one to fall asleep is told: when the last of all blocks, everybody_asleep has been called since the last
+     of them began to fall asleep. Being told with nothing outstanding ends the program; nothing else does.
+   - At the end nobody counts as searching or asleep, nothing is queued, every word says awake.
+   - With ENDLESS the program does not end, its threads publish again and again, and work that is queued is taken
+     at some time, if every process that can take a step takes one at some time (weak fairness).
+
+   MUTANT is one of the errors below, made on purpose; Spin must find something wrong with each of them.
+   src/base/model/spin.sh runs all this. */
+
+#ifndef MUTANT
+#define MUTANT 0
+#endif
+#define LOOKS_BEFORE_IT_PUBLISHES 1
+#define NO_SECOND_LOOK 2
+#define SECOND_LOOK_TOO_EARLY 3
+#define NO_HAND_OVER 4
+#define HAND_OVER_BY_AN_OLD_COUNT 5
+#define LAST_TO_DOZE_NOT_TOLD 6
+#define LAST_TO_SLEEP_NOT_TOLD 7
+#define LAST_BY_AN_OLD_COUNT 8
+#define CANCEL_ALWAYS_COUNTS 9
+#define CLAIM_WITHOUT_EXCHANGE 10
+#define NO_FUTEX_WAKE 11
+
+#ifndef WORKERS
+#define WORKERS 3
+#endif
+#ifndef FOREIGN           /* threads that publish tasks for anybody, and then wake somebody if nobody searches */
+#define FOREIGN 1
+#endif
+#ifndef EACH              /* how many, one after the other */
+#define EACH 1
+#endif
+#ifndef CALLERS           /* threads that publish something for one worker only, and wake that one */
+#define CALLERS 0
+#endif
+#ifndef CHILDREN          /* tasks that tasks publish, at most */
+#define CHILDREN 0
+#endif
+#ifndef MAY_DOZE
+#define MAY_DOZE true
+#endif
+
+#define AWAKE 0
+#define ASLEEP 1
+
+bit word[WORKERS];        /* the futex words, and who is blocked on his in the kernel */
+bool blocked[WORKERS];
+short searching, sleeping; /* the fields of state_: one word, so they are read and changed in one step */
+
+byte pool;                /* tasks that any worker may take */
+byte own[WORKERS];        /* what only this worker sees: its inbox, or the condition of a nested wait */
+byte children = CHILDREN;
+byte outstanding;         /* tasks that are not done, as their creators count them: before they are queued */
+bool over;                /* the program ends */
+
+/* Only for the assertions. */
+bool told;                /* everybody_asleep has been called since the last one began to fall asleep */
+byte resting;             /* workers blocked that nobody has claimed */
+byte in_body;
+
+/* ---- Wakers. */
+
+/* Futex wake. It may come late, and then end a later sleep of the same worker. */
+inline unblock(w) {
+  d_step {
+    if
+    :: blocked[w] && word[w] == ASLEEP -> resting--
+    :: else
+    fi;
+    blocked[w] = false
+  }
+}
+
+inline claim(w) {
+#if MUTANT == CLAIM_WITHOUT_EXCHANGE
+  won = (word[w] == ASLEEP);
+#endif
+  d_step {
+#if MUTANT != CLAIM_WITHOUT_EXCHANGE
+    won = (word[w] == ASLEEP);
+#endif
+    if
+    :: word[w] == ASLEEP && blocked[w] -> resting--
+    :: else
+    fi;
+    if
+    :: won -> word[w] = AWAKE
+    :: else
+    fi
+  }
+  if
+  :: won ->
+    d_step { sleeping--; searching++ }
+#if MUTANT != NO_FUTEX_WAKE
+    unblock(w)
+#endif
+  :: else
+  fi
+}
+
+/* Claims one sleeper, from worker `first` on. */
+inline wake_from(first) {
+  w = first;
+  do
+  :: claim(w);
+    if
+    :: won -> break
+    :: else
+    fi;
+    w = (w + 1) % WORKERS;
+    if
+    :: w == first -> break
+    :: else
+    fi
+  od;
+  w = 0; won = false
+}
+
+inline wake_all() {
+  do
+  :: w < WORKERS -> claim(w); w++
+  :: else -> break
+  od;
+  w = 0; won = false
+}
+
+inline work_published(near) {
+  if
+  :: sleeping > 0 && searching <= 0 -> wake_from(near)
+  :: else
+  fi
+}
+
+/* One more task for anybody. */
+inline publish(near) {
+#if MUTANT == LOOKS_BEFORE_IT_PUBLISHES
+  won = (sleeping > 0 && searching <= 0);
+  pool++;
+  if
+  :: won -> wake_from(near)
+  :: else
+  fi
+#else
+  pool++;
+  work_published(near)
+#endif
+}
+
+/* ---- Workers. */
+
+inline falls_asleep() {
+  d_step { word[me] = ASLEEP; told = false }
+#if MUTANT == LAST_BY_AN_OLD_COUNT
+  last = (sleeping + 1 >= WORKERS);
+  d_step { sleeping++; searching-- }
+#else
+  d_step { last = (sleeping + 1 >= WORKERS); sleeping++; searching-- }
+#endif
+}
+
+inline look_again() {
+#if CALLERS > 0
+  sees_work = (own[me] > 0);
+#endif
+  sees_work = sees_work || pool > 0;
+  sees_work = sees_work || over
+}
+
+/* In the program: the callee judges by counts of its own whether there is nothing left to wait for. */
+inline everybody_asleep() {
+  told = true;
+#ifndef ENDLESS
+  if
+  :: outstanding == 0 -> over = true; wake_all()
+  :: else
+  fi
+#endif
+}
+
+/* Blocks unless it was claimed before. A doze may end by itself. */
+inline wait_on_word() {
+  do
+  :: d_step {
+      word[me] == ASLEEP ->
+      blocked[me] = true;
+      resting++;
+      assert(resting < WORKERS || (told && sleeping >= WORKERS))
+    }
+    if
+    :: !blocked[me]
+    :: dozes -> unblock(me)
+    fi;
+    if
+    :: dozes -> break
+    :: else
+    fi
+  :: word[me] == AWAKE -> break
+  od
+}
+
+inline cancel() {
+  d_step { won = (word[me] == ASLEEP); word[me] = AWAKE }
+#if MUTANT == CANCEL_ALWAYS_COUNTS
+  won = true;
+#endif
+  if
+  :: won -> d_step { sleeping--; searching++ }
+  :: else
+  fi;
+  won = false
+}
+
+inline rest() {
+  if
+  :: dozes = false
+  :: MAY_DOZE -> dozes = true
+  fi;
+#if MUTANT == SECOND_LOOK_TOO_EARLY
+  look_again();
+  falls_asleep();
+#else
+  falls_asleep();
+#if MUTANT != NO_SECOND_LOOK
+  look_again();
+#endif
+#endif
+  if
+  :: sees_work -> cancel()
+  :: else ->
+    if
+#if MUTANT == LAST_TO_DOZE_NOT_TOLD
+    :: last && !dozes -> everybody_asleep()
+#elif MUTANT == LAST_TO_SLEEP_NOT_TOLD
+    :: last && dozes -> everybody_asleep()
+#else
+    :: last -> everybody_asleep()
+#endif
+    :: else
+    fi;
+    wait_on_word();
+    if
+    :: dozes -> cancel()
+    :: else
+    fi
+  fi;
+  d_step { last = false; sees_work = false; dozes = false }
+}
+
+inline stop_searching() {
+#if MUTANT == HAND_OVER_BY_AN_OLD_COUNT
+  hands_over = (searching <= 1 && sleeping > 0);
+  searching--;
+#else
+  d_step { hands_over = (searching <= 1 && sleeping > 0); searching-- }
+#endif
+#if MUTANT == NO_HAND_OVER
+  hands_over = false;
+#endif
+  if
+  :: hands_over ->
+    if
+    :: true -> wake_from(0)
+    :: pool == 0          /* it has looked, and found all queues empty */
+    fi
+  :: else
+  fi;
+  hands_over = false
+}
+
+/* The first look is one step, for what changes during it is what the second look is there for. */
+inline take() {
+  atomic {
+    if
+    :: over
+#if CALLERS > 0
+    :: !over && own[me] > 0 -> own[me]--; in_body++; has_task = true
+    :: !over && own[me] == 0 && pool > 0 -> pool--; in_body++; has_task = true
+    :: !over && own[me] == 0 && pool == 0
+#else
+    :: !over && pool > 0 -> pool--; in_body++; has_task = true
+    :: !over && pool == 0
+#endif
+    fi
+  }
+}
+
+inline run_task() {
+#if CHILDREN > 0
+  if
+  :: atomic { children > 0 -> children--; outstanding++ }
+    publish(me)
+  :: true
+  fi;
+#endif
+  if
+  :: true
+  :: true -> pool == 0 || in_body == WORKERS    /* stays until no work lies about */
+  fi;
+  atomic {
+    in_body--;
+    outstanding--;
+    has_task = false;
+    if
+    :: true
+    :: pool > 0 -> pool--; in_body++; has_task = true    /* from its own queue, without searching */
+    fi
+  }
+}
+
+proctype worker(byte me) {
+  byte w;
+  bool won, last, dozes, sees_work, hands_over, has_task;
+
+  do
+  :: over -> break
+  :: atomic { !over -> searching++ }    /* start_searching */
+    do
+    :: take();
+      if
+      :: has_task || over -> break
+      :: else -> rest()
+      fi
+    od;
+    stop_searching();
+    do
+    :: has_task -> run_task()
+    :: else -> break
+    od
+  od
+}
+
+/* ---- Foreign threads. */
+
+proctype foreign() {
+  byte w;
+  bool won;
+#ifdef ENDLESS
+  do
+  :: atomic { outstanding == 0 -> outstanding++; children = CHILDREN }
+    publish(0)
+  od
+#else
+  byte i;
+  for (i : 1 .. EACH) { publish(0) }
+#endif
+}
+
+proctype caller(byte whom) {
+  byte w;
+  bool won;
+#ifdef ENDLESS
+  do
+  :: atomic { own[whom] == 0 -> outstanding++ }
+    own[whom]++;
+    claim(whom);
+    won = false
+  od
+#else
+  own[whom]++;
+  claim(whom);
+  won = false
+#endif
+}
+
+init {
+  byte i;
+  atomic {
+#ifndef ENDLESS
+    outstanding = FOREIGN * EACH + CALLERS;
+#endif
+    for (i : 1 .. WORKERS) { run worker(i - 1) }
+#if FOREIGN > 0
+    for (i : 1 .. FOREIGN) { run foreign() }
+#endif
+#if CALLERS > 0
+    for (i : 1 .. CALLERS) { run caller(i - 1) }
+#endif
+    i = 0
+  }
+  _nr_pr == 1;
+  d_step {
+    assert(searching == 0 && sleeping == 0);
+    assert(pool == 0 && outstanding == 0 && resting == 0);
+    for (i : 0 .. WORKERS - 1) { assert(own[i] == 0 && word[i] == AWAKE) }
+  }
+}
+
+#ifdef ENDLESS
+ltl taken { [] ((pool > 0) -> <> (pool == 0)) }
+ltl answered { [] ((own[0] > 0) -> <> (own[0] == 0)) }
+#endif
