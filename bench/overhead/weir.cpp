@@ -32,6 +32,7 @@ class weir_under_test final : public runtime_under_test {
   explicit weir_under_test(const options& o) : runtime_(weir::runtime_options{.workers = o.workers, .policy = o.policy}) {}
 
   void prepare(const workload& w) override {
+    if (w.what->replay) return w.with_work([&](const auto& work) { record(w, work); });
     if (w.what->shape != form::grid) return;
     for (auto& row : rows_) {
       row.clear();
@@ -40,6 +41,7 @@ class weir_under_test final : public runtime_under_test {
   }
 
   void run(workload& w) override {
+    if (w.what->replay) return replay(w);
     w.with_work([&](const auto& work) {
       switch (w.what->shape) {
         case form::independent: independent(w, work); break;
@@ -53,6 +55,25 @@ class weir_under_test final : public runtime_under_test {
   template <class Work>
   void independent(const workload& w, const Work& work) {
     runtime_.run([&](weir::scope& s) { w.for_each_independent([&](const position& p) { s.spawn(work.of(p)); }); });
+  }
+
+  template <class Work>
+  void record(const workload& w, const Work& work) {
+    recorded_ = weir::graph();
+    std::vector<weir::graph::task_id> rows[2];
+    for (auto& row : rows) row.resize(w.graph->width());
+    w.graph->for_each_task(w.tasks, [&](const position& p) {
+      const auto task = rows[p.step & 1][p.column] = recorded_.add(work.of(p));
+      for (const auto column : p.before) recorded_.precede(rows[(p.step + 1) & 1][column], task);
+    });
+  }
+  void replay(const workload& w) {
+    runtime_.run([&] {
+      for (std::uint64_t i = 0; i < w.replays; i++) {
+        if (i != 0 && w.check != nullptr) w.check->end_run();
+        recorded_.run(runtime_);
+      }
+    });
   }
 
   template <class Work>
@@ -110,13 +131,14 @@ class weir_under_test final : public runtime_under_test {
 
   weir::runtime runtime_;
   std::vector<data<int>> rows_[2];
+  weir::graph recorded_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
   return measure_main(argc, argv, {.runtime = "weir",
-                                   .has = [](const pattern& p) { return !p.replay; },
+                                   .has = [](const pattern&) { return true; },
                                    .has_policies = true,
                                    .start = [](const options& o) -> std::unique_ptr<runtime_under_test> { return std::make_unique<weir_under_test>(o); }});
 }

@@ -3,6 +3,7 @@
 
 #include <weir/detail/build.hpp>
 #include <weir/error.hpp>
+#include <weir/graph.hpp>
 #include <weir/scope.hpp>
 #include <weir/statistics.hpp>
 
@@ -111,6 +112,7 @@ class runtime {
   void reset_statistics();
 
  private:
+  friend class graph;
   friend class scope;
   std::unique_ptr<detail::runtime_state, void (*)(detail::runtime_state*)> state_;
 };

@@ -14,6 +14,7 @@
 #include <weir/access.hpp>
 #include <weir/data.hpp>
 #include <weir/error.hpp>
+#include <weir/graph.hpp>
 #include <weir/runtime.hpp>
 #include <weir/scope.hpp>
 #include <weir/statistics.hpp>

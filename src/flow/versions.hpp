@@ -165,7 +165,7 @@ inline void tell(context& c, waiter* w, const char* cause) {
 // Readers and the stream let go of a version; at the end its buffer returns to its pool. If nobody else is left nobody
 // else can come, and a look is enough.
 inline void drop_users(context& c, version& v, std::uint64_t n = version::one_user) {
-  if (v.users.load(std::memory_order_acquire) == n) return implementation::unwanted(c, v);
+  if (v.users.load(std::memory_order_acquire) == n && v.published()) return implementation::bury(c, v);
   const std::uint64_t users = v.users.fetch_sub(n, std::memory_order_acq_rel) - n;
   if (implementation::low_half(users) == 0) implementation::unused(c, v, users);
 }
@@ -177,7 +177,7 @@ inline void drop_view(context& c, version& v) {
 // The producer is done: whoever waits is told. The version may be gone on return, and with a frame's last one the frame.
 inline void publish(context& c, version& v, const char* cause) {
   if (cause != nullptr) [[unlikely]] {
-    if (v.published()) return drop_users(c, v);  // declare_failed() was before
+    if (v.published()) return drop_view(c, v);  // declare_failed() was before
     v.failed = true;
   }
   waiter* w = v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
@@ -185,18 +185,21 @@ inline void publish(context& c, version& v, const char* cause) {
   implementation::tell(c, w, cause);
 }
 
-// Its producer will never run: as publish, but the version stays until the producer is skipped, which publishes it again.
+// Its producer will never run: as publish, but the version stays, as if somebody viewed it, until the producer is skipped
+// and publishes it again. What nobody uses is left to that.
 inline void declare_failed(context& c, version& v, const char* cause) {
   if (v.published()) return;
-  v.users.fetch_add(version::one_user, std::memory_order_relaxed);
+  std::uint64_t users = v.users.load(std::memory_order_relaxed);
+  do {
+    if (users == 0) return;
+  } while (!v.users.compare_exchange_weak(users, users + version::one_view, std::memory_order_relaxed, std::memory_order_relaxed));
   v.failed = true;
-  waiter* w = v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
-  if (w != version::unwanted_mark()) implementation::tell(c, w, cause);
+  implementation::tell(c, v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel), cause);
 }
 
 // The heir is done.
 inline void drop_heir(context& c, version& v) {
-  if (v.users.fetch_sub(version::has_heir, std::memory_order_acq_rel) == version::has_heir) implementation::bury(c, v);
+  if (v.users.load(std::memory_order_acquire) == version::has_heir || v.users.fetch_sub(version::has_heir, std::memory_order_acq_rel) == version::has_heir) implementation::bury(c, v);
 }
 
 // A new version takes the place of a datum's current one. The datum is locked.

@@ -34,21 +34,6 @@ void end_runtime(runtime_state* s) {
   let_go(s);
 }
 
-// Waits, then throws what went wrong in the scope itself. Returns the deadlock that was found meanwhile, whose ever it is.
-template <class Wait>
-std::exception_ptr wait_and_rethrow(scope_state& scope, Wait&& wait) {
-  std::exception_ptr gave_up;
-  try {
-    wait();
-  } catch (const deadlock_error&) {
-    gave_up = std::current_exception();
-  }
-  if (scope.cancelled.load(std::memory_order_relaxed) != 0) scope.cancelled.store(0, std::memory_order_relaxed);
-  if (scope.failed())
-    if (std::exception_ptr failure = scope.take_failure(); failure != nullptr) std::rethrow_exception(failure);
-  return gave_up;
-}
-
 }  // namespace
 
 frame* create_frame(runtime_state& rt, scope_state* scope, const task_ops* ops, const task_options& o, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment) {

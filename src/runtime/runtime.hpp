@@ -29,6 +29,21 @@ void let_go(runtime_state*) noexcept;
 
 statistics collect_statistics(const runtime_state&);
 
+// Waits, then throws what went wrong in the scope itself. Returns the deadlock that was found meanwhile, whose ever it is.
+template <class Wait>
+std::exception_ptr wait_and_rethrow(scope_state& scope, Wait&& wait) {
+  std::exception_ptr gave_up;
+  try {
+    wait();
+  } catch (const deadlock_error&) {
+    gave_up = std::current_exception();
+  }
+  if (scope.cancelled.load(std::memory_order_relaxed) != 0) scope.cancelled.store(0, std::memory_order_relaxed);
+  if (scope.failed())
+    if (std::exception_ptr failure = scope.take_failure(); failure != nullptr) std::rethrow_exception(failure);
+  return gave_up;
+}
+
 // What the options and the environment ask for. Throw configuration_error.
 place::policy chosen_policy(const runtime_options&);
 bool chosen_binding(const runtime_options&);

@@ -32,6 +32,7 @@ scheduler::scheduler(const machine::description& m, std::vector<int> worker_node
       machine_(m),
       nodes_(m.nodes.size()),
       policy_(std::move(p)),
+      routes_all_(nodes_ > 1 || policy_.discipline == place::queues::central),
       worker_nodes_(std::move(worker_nodes)),
       node_has_worker_(nodes_, 0),
       workers_of_node_(nodes_),
@@ -102,7 +103,7 @@ bool scheduler::wake_one_of_node(int node) {
   return false;
 }
 
-bool scheduler::route(slot_queues& self, frame* f) {
+bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   if (f->required) {
     required_[static_cast<std::size_t>(f->affinity)].push(f);
     wake_one_of_node(f->affinity);

@@ -110,7 +110,7 @@ class scheduler {
   // Sends a task that became ready on `self` where its affinity or the policy wants it: to a node, or to the central
   // queue. False: it stays with `self`, which runs it next or keeps it with push_own(). Wakes workers of a node it
   // sent the task to, nobody else: call published() after a batch.
-  bool route(slot_queues& self, frame*);
+  bool route(slot_queues& self, frame* f) { return (routes_all_ || f->required) && route_elsewhere(self, f); }
   void push_own(slot_queues& self, frame* f) { (f->priority > 0 ? self.urgent : self.normal).push(f); }
   void published(slot_queues& self);
 
@@ -180,6 +180,7 @@ class scheduler {
   static constexpr std::size_t far_reserve_tasks = 3;
 
  private:
+  bool route_elsewhere(slot_queues& self, frame*);
   void order_victims();
   // Thieves leave a far worker its last tasks where a rule placed them there. Without a rule stealing is what distributes
   // work.
@@ -211,6 +212,7 @@ class scheduler {
   const machine::description& machine_;
   const std::size_t nodes_;
   const place::policy policy_;
+  const bool routes_all_;  // not only tasks that require a node
   const std::vector<int> worker_nodes_;
   std::vector<char> node_has_worker_;
   std::vector<std::vector<int>> workers_of_node_;

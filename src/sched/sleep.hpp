@@ -113,6 +113,14 @@ class sleep_control {
 
   int workers() const { return workers_; }
   int sleeping() const { return sleeping_in(state_.load(std::memory_order_relaxed)); }
+  // Nobody is awake, and no waker is between claiming a worker and counting that.
+  bool everybody_sleeps() const {
+    const std::uint64_t state = state_.load(std::memory_order_relaxed);
+    if (sleeping_in(state) != workers_ || searching_in(state) != 0) return false;
+    for (int w = 0; w < workers_; w++)
+      if (words_[w].load(std::memory_order_relaxed) != asleep) return false;
+    return true;
+  }
   int searching() const { return searching_in(state_.load(std::memory_order_relaxed)); }
   // Counts wake-ups, modulo 2^32. The same number before and after everybody was seen asleep: nobody was woken between.
   std::uint32_t wake_epoch() const { return static_cast<std::uint32_t>(state_.load(std::memory_order_relaxed) >> 32); }

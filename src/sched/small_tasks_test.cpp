@@ -1,3 +1,4 @@
+// When a worker leaves small tasks to others, and when not.
 #include "sched/small_tasks.hpp"
 
 #include <gtest/gtest.h>

@@ -132,7 +132,7 @@ enum class frame_state : std::uint8_t { free = 0, creating, waiting, ready, runn
 struct alignas(64) frame {
   static constexpr std::uint16_t no_main_input = 0xffff;
   static constexpr std::uint32_t being_created = std::uint32_t{1} << 31;
-  static constexpr std::uint8_t has_updates = 1, has_streams = 2, has_addresses = 4;
+  static constexpr std::uint8_t has_updates = 1, has_streams = 2, has_addresses = 4, of_graph = 8;
 
   const task_ops* ops = nullptr;
   // What it waits for: 1 for all its reads, 1 for every other input, and being_created until all are matched.

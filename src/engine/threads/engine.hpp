@@ -3,6 +3,7 @@
 #pragma once
 
 #include "flow/flow.hpp"
+#include "graph/graph.hpp"
 #include "machine/machine.hpp"
 #include "place/place.hpp"
 #include "sched/sched.hpp"
@@ -41,6 +42,7 @@ struct alignas(cache_line_bytes) slot {
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
   counter spawned, refused;             // tasks; finished ones are in queues, and refused ones in both
+  counter recorded;                     // tasks of graphs: finished minus started. They exist anyway and are no backlog
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
 
   int index() const { return queues.index; }
@@ -78,6 +80,9 @@ class engine {
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
   // the worker's stack has no room for executing another one.
   void throw_if_unable_to_wait();
+  // Starts a run of a graph, which was prepared; its scope is complete when it is over.
+  void start(detail::graph_state&);
+  void check(const detail::graph_state&) const;  // throws usage_error for an affinity that cannot be
   // Waits for all tasks of a scope.
   void wait_for(scope_state&);
   // As wait_for, for who must wait all the same: on a second stack if this one is used up.
@@ -131,6 +136,7 @@ class engine {
   static bool stack_is_low(const slot&);
   void sleep_until(const std::function<bool()>& done);
   void throttle(slot&);
+  void check_affinity(const task_options&) const;  // throws usage_error
   std::int64_t backlog_now() const;
   void wake_nested_waiters();
 

@@ -53,6 +53,10 @@ class spin_clock {
   std::uint64_t most_ns_, begin_ = 0, mark_ = 0, now_ = 0;
 };
 
+void destroy_closure(frame* f) noexcept {
+  if (f->ops->destroy != nullptr && f->unusual != frame::of_graph) f->ops->destroy(f);
+}
+
 void pause_between_rounds(int round, const sched::slot_queues& self) {
   const int pauses = 8 << (round < rounds_at_least ? round : spinning_round);
   for (int i = 0; i < pauses && self.nothing_pushed(); i++) cpu_pause();
@@ -60,13 +64,17 @@ void pause_between_rounds(int round, const sched::slot_queues& self) {
 
 }  // namespace
 
-frame* engine::create(scope_state* scope, const detail::task_ops* ops, const task_options& o, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment) {
-  slot& s = current();
-  if (s.spawns_until_check-- == 0) throttle(s);
+void engine::check_affinity(const task_options& o) const {
   if (o.affinity.node >= machine_.node_count() || o.affinity.node < -1)
     throw usage_error(std::string("task ") + (o.name ? o.name : "(unnamed)") + ": affinity names node " + std::to_string(o.affinity.node) + ", the machine has " + std::to_string(machine_.node_count()) + " nodes (0 and up)");
   if (o.affinity.required && !scheduler_.node_has_worker(o.affinity.node))
     throw usage_error(std::string("task ") + (o.name ? o.name : "(unnamed)") + ": require(" + std::to_string(o.affinity.node) + ") can never be met, that node has no worker");
+}
+
+frame* engine::create(scope_state* scope, const detail::task_ops* ops, const task_options& o, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment) {
+  slot& s = current();
+  if (s.spawns_until_check-- == 0) throttle(s);
+  if (o.affinity.node != -1 || o.affinity.required) check_affinity(o);
   return flow::create_frame(s.flow, scope, ops, o, versions, accesses, closure_bytes, closure_alignment);
 }
 
@@ -105,6 +113,20 @@ void engine::route_one(slot& s, frame* f) {
   f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
   if (!scheduler_.route(s.queues, f)) scheduler_.push_own(s.queues, f);
   scheduler_.published(s.queues);
+}
+
+void engine::start(detail::graph_state& g) {
+  slot& s = current();
+  g.scope.outstanding.fetch_add(static_cast<std::int64_t>(g.tasks.size()), std::memory_order_relaxed);
+  s.recorded.add(std::uint64_t{0} - g.tasks.size());
+  s.spawned.add(g.tasks.size());
+  g.start(s.flow.ready);
+  route_ready(s, false);
+}
+
+void engine::check(const detail::graph_state& g) const {
+  for (const detail::graph_task& t : g.tasks)
+    if (t.affinity != -1 || t.required) check_affinity({.name = t.name, .affinity = {t.affinity, t.required}});
 }
 
 // Places everything that became ready; returns one task to run next if asked to keep one. The last of the list, and the
@@ -201,8 +223,14 @@ void engine::execute(slot& s, frame* f) {
     s.depth++;
     f->state.store(detail::frame_state::running, std::memory_order_relaxed);
     const char* cause = run_body(s, f);
-    if (f->has_no_data()) flow::free_frame(s.flow, f);
-    else flow::complete(s.flow, f, cause);
+    if (f->unusual == frame::of_graph) {
+      graphs::complete(s.flow, f, cause);
+      s.recorded.add(1);
+    } else if (f->has_no_data()) {
+      flow::free_frame(s.flow, f);
+    } else {
+      flow::complete(s.flow, f, cause);
+    }
     s.queues.running = outer;
     s.depth--;
     frame* next = s.flow.ready.empty() ? nullptr : route_ready(s, true);
@@ -238,7 +266,7 @@ const char* engine::run_body(slot& s, frame* f) {
   if (cause != nullptr) {
     if (scope.cancelled.load(std::memory_order_relaxed) == 0 && !scope.failed())
       record_failure(f, cause, nullptr);
-    if (f->ops->destroy != nullptr) f->ops->destroy(f);
+    destroy_closure(f);
     return cause;
   }
   if (!bound_) refresh_node(s);
@@ -260,7 +288,7 @@ const char* engine::run_body(slot& s, frame* f) {
     cause = f->display_name();
     record_failure(f, cause, std::current_exception());
   }
-  if (f->ops->destroy != nullptr) f->ops->destroy(f);
+  destroy_closure(f);
   return cause;
 }
 

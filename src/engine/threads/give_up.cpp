@@ -48,7 +48,7 @@ bool engine::stuck() {
   if (open_ends.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed) != 0) return false;
   atomic_fence(std::memory_order_seq_cst);
   const std::uint32_t epoch = scheduler_.sleep.wake_epoch();
-  if (scheduler_.sleep.sleeping() < scheduler_.worker_count() || quiescent() || !scheduler_.all_queues_empty()) return false;
+  if (!scheduler_.sleep.everybody_sleeps() || quiescent() || !scheduler_.all_queues_empty()) return false;
   bool waiting = false, on_its_way = false;
   for_each_frame(shared_, [&](const frame& f, frame_state state) {
     // Its creator may still be at it, or somebody be about to call it ready, although it counts as waiting.
@@ -59,7 +59,7 @@ bool engine::stuck() {
   });
   if (!waiting || on_its_way) return false;
   atomic_fence(std::memory_order_seq_cst);
-  return scheduler_.sleep.sleeping() >= scheduler_.worker_count() && scheduler_.sleep.wake_epoch() == epoch && scheduler_.all_queues_empty();
+  return scheduler_.sleep.everybody_sleeps() && scheduler_.sleep.wake_epoch() == epoch && scheduler_.all_queues_empty();
 }
 
 std::string engine::cancel_stuck(slot& s) {

@@ -32,7 +32,7 @@ std::int64_t engine::backlog_now() const {
   std::uint64_t finished = 0, spawned = 0;
   for_each_slot([&](const slot& s) {
     finished += s.queues.finished.read();
-    spawned += s.spawned.read();
+    spawned += s.spawned.read() + s.recorded.read();
   });
   return static_cast<std::int64_t>(spawned - finished);
 }

@@ -1,0 +1,63 @@
+// Umbrella header of src/graph: recorded graphs. Orders edges, finds cycles, and hands the tasks of a run on from task to
+// task. README.md has the protocol.
+#pragma once
+
+#include "flow/flow.hpp"
+
+#include <weir/detail/graph_task.hpp>
+#include <weir/detail/scope_state.hpp>
+#include <weir/task.hpp>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir::detail {
+
+struct graph_state {
+  ~graph_state();
+  graph_task& new_task(const task_options&);
+  void add_edge(std::uint32_t before, std::uint32_t after);
+  std::string to_dot() const;
+
+  // Edges by task, and whether there is a cycle: throws usage_error then. Nothing to do if nothing has changed.
+  void prepare();
+  // Puts the tasks without predecessors on the list.
+  void start(flow::ready_list&);
+
+  std::deque<graph_task> tasks;  // never moves one
+  std::size_t edge_count() const { return edges_.size(); }
+  atomic<std::uint32_t> running{0};
+  scope_state scope;  // all tasks belong to it
+
+ private:
+  std::string name_of(const graph_task&) const;
+  [[noreturn]] void throw_cycle(const std::vector<std::uint32_t>& left);
+
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
+  std::vector<graph_task*> after_;   // successors of task 0, of task 1, ...
+  std::vector<graph_task*> first_;   // without predecessors
+  bool changed_ = true;
+};
+
+}  // namespace weir::detail
+
+namespace weir::graphs {
+
+// After the body of a graph's task, or instead of it (`cause` as for flow::complete): what became ready is on c.ready.
+inline void complete(flow::context& c, detail::frame* f, const char* cause) {
+  auto* t = static_cast<detail::graph_task*>(f);
+  // For the next run, which cannot start before this one is over. Its predecessors are done with it.
+  t->pending.store(t->before_count, std::memory_order_relaxed);
+  t->skipped_because.store(nullptr, std::memory_order_relaxed);
+  for (detail::graph_task **next = t->after, **end = next + t->after_count; next != end; next++) {
+    detail::graph_task* const n = *next;
+    if (cause != nullptr) [[unlikely]] n->skipped_because.store(cause, std::memory_order_relaxed);
+    // The last predecessor need not count: nobody else will.
+    if (n->pending.load(std::memory_order_acquire) == 1 || n->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) flow::make_ready(c, n);
+  }
+}
+
+}  // namespace weir::graphs
