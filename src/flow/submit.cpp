@@ -181,7 +181,7 @@ struct inputs {
   std::uint32_t depth = 0;      // longest path of tasks up to one of its data
   std::uint32_t reads = 0, updates = 0;
   std::uint32_t satisfied = 0;  // of the others
-  unsigned deepest_read = 0;    // the one that will probably be there last
+  access* deepest_read = nullptr;  // the one that will probably be there last; only if there are reads
 };
 
 inputs match_accesses(context& c, frame* f) {
@@ -194,7 +194,7 @@ inputs match_accesses(context& c, frame* f) {
         found.reads++;
         if (found.reads == 1 || a.wanted->depth >= read_depth) {
           read_depth = a.wanted->depth;
-          found.deepest_read = i;
+          found.deepest_read = &a;
         }
         found.depth = std::max(found.depth, a.wanted->depth);
         match_read(a);
@@ -232,7 +232,7 @@ void announce_versions(context& c, frame* f, const inputs& in) {
 
 // The read that will probably be there last is waited for first: most others are there then.
 bool start_reads(frame* f, const inputs& in) {
-  access& last = *f->access_at(in.deepest_read);
+  access& last = *in.deepest_read;
   f->next_read = 0;
   return (last.source->published() || !subscribe(*last.source, last)) && await_reads(f);
 }
@@ -262,7 +262,7 @@ void match_usual(context& c, frame* f, inputs& in) {
     datum& d = *a->wanted;
     if (d.depth >= in.depth) {
       in.depth = d.depth;
-      in.deepest_read = static_cast<unsigned>(a - reads);
+      in.deepest_read = a;
     }
     d.readers++;
     a->source = d.current;

@@ -274,11 +274,18 @@ inline drop_users(ver) {
 #if MUTANT == LOOKS_AT_THE_LOW_HALF_ONLY
     u = LOW_HALF(u);
 #endif
-    if
-    :: u == ONE_USER -> using[ver]--; then = NOBODY_LEFT
-    :: else
-    fi
   }
+  if
+  :: u == ONE_USER ->    /* only if it is published need nobody be told */
+    d_step {
+      assert(!buried[ver]);
+      if
+      :: head[ver] == MARK -> using[ver]--; then = NOBODY_LEFT
+      :: else
+      fi
+    }
+  :: else
+  fi;
   if
   :: then == NOTHING ->
     d_step {
@@ -315,16 +322,21 @@ inline drop_view(ver) {
 
 /* It has run, so the version was published. */
 inline drop_heir(ver) {
-  d_step {
-    assert(!buried[ver]);
-    u = users[ver];
-    users[ver] = u - HAS_HEIR;
-    inherits[ver] = false;
-    if
-    :: u == HAS_HEIR -> bury(ver); buries = true
-    :: else
-    fi
-  }
+  d_step { assert(!buried[ver]); u = users[ver] }
+  if
+  :: u == HAS_HEIR -> d_step { inherits[ver] = false; bury(ver); buries = true }    /* alone: nobody can come */
+  :: else ->
+    d_step {
+      assert(!buried[ver]);
+      u = users[ver];
+      users[ver] = u - HAS_HEIR;
+      inherits[ver] = false;
+      if
+      :: u == HAS_HEIR -> bury(ver); buries = true
+      :: else
+      fi
+    }
+  fi;
   free_frame(ver)
 }
 

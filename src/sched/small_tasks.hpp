@@ -44,7 +44,7 @@ class small_tasks {
     if (passed < watch_ns) return true;
     const std::uint64_t done = finished - last.finished;
     last = {finished, now_ns};
-    if (passed > forget_ns) return true;  // the first look
+    if (passed > forget_ns) return false;  // the first look for long: times may have changed, and one theft tells
     return passed < fast_ns * done;
   }
   // Whether it need not even be looked at yet.

@@ -31,7 +31,7 @@ TEST(small_tasks, a_worker_is_watched_before_it_is_robbed) {
   small_tasks t(2);
   t.note(20);
   std::uint64_t now = 50'000'000;
-  EXPECT_TRUE(t.leave(1, 1000, now)) << "the first look";
+  EXPECT_FALSE(t.leave(1, 1000, now)) << "the first look";
   EXPECT_TRUE(t.leave(1, 1000, now + small_tasks::watch_ns - 1)) << "too early to tell";
   EXPECT_TRUE(t.leave_unseen(1, now + small_tasks::watch_ns - 1));
   now += small_tasks::watch_ns;
