@@ -6,6 +6,7 @@
 //   task     a callable and its accesses: created, waiting, ready, placed, running, done
 //   stream   an unbounded FIFO through which concurrently created producers and consumers find each other
 //   scope    the tasks spawned through it, waited for together
+//   loop     parallel_for, parallel_reduce: a range cut into chunks that the workers share
 //   node     a NUMA node: memory, and possibly no CPU
 //   worker   a thread bound to one CPU; its node is that CPU's
 //   policy   a named composition of queue discipline, task placement and buffer allocation
@@ -15,6 +16,7 @@
 #include <weir/data.hpp>
 #include <weir/error.hpp>
 #include <weir/graph.hpp>
+#include <weir/parallel.hpp>
 #include <weir/runtime.hpp>
 #include <weir/scope.hpp>
 #include <weir/statistics.hpp>

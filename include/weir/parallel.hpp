@@ -1,0 +1,264 @@
+// Parallel loops: a range of integers or of elements, cut into chunks that the workers share.
+//
+//   weir::parallel_for(rt, 0, n, [&](int i) { y[i] += a * x[i]; });
+//   weir::parallel_for(rt, 0, n, [&](int begin, int end) { axpy(a, &x[begin], &y[begin], end - begin); });
+//   weir::parallel_for(rt, values, [](double& v) { v = std::sqrt(v); });
+//   double sum = weir::parallel_reduce(rt, x, 0.0, std::identity(), std::plus());
+//
+// The bounds are integers, or random-access iterators; for a sized random-access range (vector, span) the range itself
+// will do. The body is called for one index or element at a time if it can be, else for the two bounds of a chunk; by
+// several threads at once, through a const reference, never copied. A loop returns when all is done. It may be called by
+// any thread and in tasks, so in the body of another loop, too; there its caller executes other tasks while it waits.
+//
+// Where things run. The range is cut into chunks, and the chunks into one contiguous part for each worker. The cut is a
+// function of the range's length, the grain and the number of workers, so it is the same each time. A worker runs its own
+// part first: what one loop touches first is near in the next. Then it helps, with parts of its own node before those of
+// others. Workers are numbered node by node, so the parts of a node are one contiguous piece, in proportion to its
+// workers. Each node is sent a task that begins its piece, and others leave it alone until then: if all workers of the
+// node are busy, for as long as the policy lets a task wait for its node (up to a second under `local`, `push-...`). On
+// one node nothing of this is paid for but the cut.
+//
+// Cost. At most 2 * min(workers, chunks) + nodes tasks, whatever the range, exactly one if there is one chunk and no more
+// than three where all other workers stay busy on a single node. Beside the bodies some 10 ns a chunk, some microseconds
+// a loop, and 128 bytes a worker. Without a grain there are at most 64 chunks a worker.
+//
+// Errors. A reversed range is a usage_error, and nothing was run. If a body throws, chunks that have not started are left
+// out and task_failed is thrown, as by scope::wait(), for one of those that threw; its cause() is what was thrown. In a
+// body this_task::cancelled() says that this has happened. An empty range is fine, and makes no task.
+#pragma once
+
+#include <weir/detail/loop.hpp>
+#include <weir/error.hpp>
+#include <weir/runtime.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace weir {
+
+enum class distribution : std::uint8_t {
+  nodes,  // when loops touch the same memory again and again: every node is sent a task and begins its own piece
+  none,   // when a loop is inside another one, or its data are small: one task, where it is called; others may come and help
+};
+
+struct loop_options {
+  // Elements in a chunk (the last one may have fewer); 0: a 64th of a worker's share. Larger where a body's call is
+  // expensive to set up or to combine, smaller where a few elements take most of the time.
+  std::size_t grain = 0;
+  weir::distribution distribution = weir::distribution::nodes;
+  const char* name = nullptr;  // of its tasks; not copied. Null: "parallel_for" or "parallel_reduce"
+};
+
+namespace detail {
+
+template <class T>
+concept loop_integer = std::integral<T> && !std::same_as<T, bool>;
+template <class First, class Last>
+concept loop_bounds = (loop_integer<First> && loop_integer<Last>) || (std::random_access_iterator<First> && std::sized_sentinel_for<Last, First>);
+template <class R>
+concept loop_range = std::ranges::random_access_range<R> && std::ranges::sized_range<R>;
+
+// A range whose bounds have been checked.
+template <class Position>
+struct checked_range {
+  Position first;
+  std::uint64_t elements;
+
+  Position at(std::uint64_t offset) const {
+    // Modulo 2^64: also where the range is longer than its type's largest value.
+    if constexpr (loop_integer<Position>) return static_cast<Position>(static_cast<std::uint64_t>(first) + offset);
+    else return first + static_cast<std::iter_difference_t<Position>>(offset);
+  }
+};
+
+[[noreturn]] inline void throw_reversed(const char* what, const std::string& first, const std::string& last) {
+  throw usage_error(std::string(what) + ": the range begins at " + first + " and ends at " + last + ", before it begins");
+}
+
+template <loop_integer First, loop_integer Last>
+auto checked(const char* what, First first, Last last) {
+  using index = std::common_type_t<First, Last>;
+  // Promoted: the comparison takes no characters.
+  if (std::cmp_less(+last, +first)) throw_reversed(what, std::to_string(+first), std::to_string(+last));
+  if (std::is_unsigned_v<index> && std::cmp_less(+first, 0))
+    throw usage_error(std::string(what) + ": the range begins at " + std::to_string(+first) + ", but its end is of an unsigned type; give both a signed one");
+  return checked_range<index>{static_cast<index>(first), static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first)};
+}
+
+template <std::random_access_iterator First, std::sized_sentinel_for<First> Last>
+checked_range<First> checked(const char* what, First first, Last last) {
+  const auto n = last - first;
+  if (n < 0) throw_reversed(what, "0", std::to_string(n));
+  return {std::move(first), static_cast<std::uint64_t>(n)};
+}
+
+template <loop_integer I>
+I element_at(I i) {
+  return i;
+}
+template <std::random_access_iterator I>
+decltype(auto) element_at(const I& i) {
+  return *i;
+}
+template <class Position>
+using element_of = decltype(element_at(std::declval<const Position&>()));
+
+template <class Body, class Position>
+concept element_body = std::invocable<const Body&, element_of<Position>>;
+template <class Body, class Position>
+concept chunk_body = std::invocable<const Body&, Position, Position>;
+
+// work(chunk, begin, end) for every chunk, begin and end being positions in the range.
+template <class Position, class Work>
+void run_loop(runtime& rt, const checked_range<Position>& range, const loop_shape& shape, const char* name, const Work& work) {
+  const auto run_chunk = [&](std::uint64_t chunk) { work(chunk, range.at(shape.chunk_begin(chunk)), range.at(shape.chunk_end(chunk))); };
+  loop<decltype(run_chunk)>(rt, shape, name, run_chunk).run();
+}
+
+inline loop_shape shape_of(runtime& rt, std::uint64_t elements, const loop_options& o) {
+  return loop_shape::of(elements, o.grain, rt.workers(), o.distribution == distribution::nodes ? rt.nodes() : 1);
+}
+
+template <class Position, class Body>
+void for_chunks(runtime& rt, const checked_range<Position>& range, const Body& body, const loop_options& o) {
+  static_assert(element_body<Body, Position> || chunk_body<Body, Position>,
+                "weir::parallel_for: the body takes an index or element, or the begin and end of a chunk; several threads call it, so it must be callable as const (no mutable lambda)");
+  if (range.elements == 0) return;
+  run_loop(rt, range, shape_of(rt, range.elements, o), o.name != nullptr ? o.name : "parallel_for", [&](std::uint64_t, Position i, const Position end) {
+    if constexpr (element_body<Body, Position>) {
+      for (; i != end; ++i) std::invoke(body, element_at(i));
+    } else {
+      std::invoke(body, std::move(i), Position(end));
+    }
+  });
+}
+
+// Results of chunks, combined in pairs of neighbours as soon as both are there: the left half of a pair is at a multiple
+// of twice the distance between them. Who brings the second half of a pair combines it and goes on with the result as
+// one half of the next pair. A pair has the index of its right half; every index but 0 is one pair's.
+//
+// Both halves' results are written before the exchange that says so, which acquires and releases: who comes second sees
+// what the first one wrote, and nobody else touches either until it has combined them.
+template <class T, class Combine>
+class reduction {
+ public:
+  reduction(std::uint64_t chunks, T identity, const Combine& combine)
+      : result_(std::move(identity)), combine_(combine), halves_(static_cast<std::size_t>(chunks)), one_is_there_(new atomic<std::uint8_t>[static_cast<std::size_t>(chunks)]) {}
+
+  void put(std::uint64_t chunk, T value) {
+    std::size_t left = static_cast<std::size_t>(chunk);
+    halves_[left].emplace(std::move(value));
+    for (std::size_t distance = 1; distance < halves_.size(); distance *= 2) {
+      left &= ~distance;
+      const std::size_t right = left + distance;
+      if (right >= halves_.size()) continue;  // none: the left half is a pair's result as it is
+      if (one_is_there_[right].exchange(1, std::memory_order_acq_rel) == 0) return;
+      *halves_[left] = std::invoke(combine_, std::move(*halves_[left]), std::move(*halves_[right]));
+      halves_[right].reset();
+    }
+    result_ = std::invoke(combine_, std::move(result_), std::move(*halves_[0]));
+  }
+  T take() { return std::move(result_); }
+
+ private:
+  T result_;
+  const Combine& combine_;
+  std::vector<std::optional<T>> halves_;
+  const std::unique_ptr<atomic<std::uint8_t>[]> one_is_there_;  // by pair
+};
+
+// More chunks than this are no reduction any more: memory is needed for a result of each.
+inline constexpr std::uint64_t most_results = std::uint64_t{1} << 24;
+
+template <class T, class Combine, class Body, class Position>
+T reduced(const Combine& combine, const Body& body, Position i, const Position end) {
+  if constexpr (element_body<Body, Position>) {
+    T result = std::invoke(body, element_at(i));
+    for (++i; i != end; ++i) result = std::invoke(combine, std::move(result), T(std::invoke(body, element_at(i))));
+    return result;
+  } else {
+    return std::invoke(body, std::move(i), Position(end));
+  }
+}
+
+template <class Body, class Position>
+struct body_result {
+  using type = std::invoke_result_t<const Body&, Position, Position>;
+};
+template <class Body, class Position>
+  requires element_body<Body, Position>
+struct body_result<Body, Position> {
+  using type = std::invoke_result_t<const Body&, element_of<Position>>;
+};
+
+template <class T, class Position, class Body, class Combine>
+T reduce_chunks(runtime& rt, const checked_range<Position>& range, T identity, const Body& body, const Combine& combine, const loop_options& o) {
+  static_assert(element_body<Body, Position> || chunk_body<Body, Position>,
+                "weir::parallel_reduce: the body takes an index or element, or the begin and end of a chunk; several threads call it, so it must be callable as const (no mutable lambda)");
+  using result = std::remove_cvref_t<typename body_result<Body, Position>::type>;
+  static_assert(std::movable<T>, "weir::parallel_reduce: results are moved");
+  static_assert(std::convertible_to<result, T>, "weir::parallel_reduce: the body's result must be convertible to the type of the identity");
+  static_assert(!(std::floating_point<result> && std::integral<T>), "weir::parallel_reduce: the result has the type of the identity, here an integer, and the body's would be truncated to it; write 0.0 instead of 0");
+  static_assert(std::is_invocable_r_v<T, const Combine&, T, T>, "weir::parallel_reduce: combine(left, right) takes two results and returns one");
+  if (range.elements == 0) return identity;
+  const loop_shape shape = shape_of(rt, range.elements, o);
+  if (shape.chunks > most_results)
+    throw usage_error("parallel_reduce: a grain of " + std::to_string(shape.grain) + " makes " + std::to_string(shape.chunks) + " partial results of " + std::to_string(shape.elements) + " elements; expected at most " +
+                      std::to_string(most_results) + ", so a larger grain");
+  reduction<T, Combine> results(shape.chunks, std::move(identity), combine);
+  run_loop(rt, range, shape, o.name != nullptr ? o.name : "parallel_reduce", [&](std::uint64_t chunk, Position begin, const Position end) {
+    results.put(chunk, reduced<T>(combine, body, std::move(begin), end));
+  });
+  return results.take();
+}
+
+}  // namespace detail
+
+// body(i) for every integer first <= i < last, body(*i) for every iterator, or body(begin, end) for chunks that cover the
+// range; in any order, each once. An index has the common type of both bounds.
+// Throws usage_error (reversed range), task_failed.
+template <class First, class Last, class Body>
+  requires detail::loop_bounds<First, Last>
+void parallel_for(runtime& rt, First first, Last last, const Body& body, const loop_options& options = {}) {
+  detail::for_chunks(rt, detail::checked("parallel_for", std::move(first), std::move(last)), body, options);
+}
+
+// The same for the elements of a vector, span or the like: body(element), or body(begin, end) with its iterators.
+template <detail::loop_range Range, class Body>
+void parallel_for(runtime& rt, Range&& range, const Body& body, const loop_options& options = {}) {
+  parallel_for(rt, std::ranges::begin(range), std::ranges::begin(range) + std::ranges::distance(range), body, options);
+}
+
+// combine(identity, combine(..., ...)) over what the body returns for each index or element, or for each chunk, in their
+// order: combine(left, right) must be associative and need not be commutative. The result has the type T of the identity,
+// which need only be movable; combine may take its arguments by value.
+//
+// The tree of calls is the same for the same length, grain and number of workers, so the result is, too, bit for bit, also
+// of floating-point numbers. With a grain it does not depend on the number of workers either. The identity is combined
+// once, on the left, and is the result of an empty range.
+//
+// combine is called once for each chunk and, if the body takes single elements, in all once for each element; the calls
+// for chunks are parallel, log2(chunks) one after the other at the end. Memory: sizeof(T) a chunk; of results that are
+// not combined yet, those whose neighbour is not ready.
+// Throws as parallel_for, and usage_error where a grain makes more than 2^24 chunks.
+template <class T, class First, class Last, class Body, class Combine>
+  requires detail::loop_bounds<First, Last>
+T parallel_reduce(runtime& rt, First first, Last last, T identity, const Body& body, const Combine& combine, const loop_options& options = {}) {
+  return detail::reduce_chunks<T>(rt, detail::checked("parallel_reduce", std::move(first), std::move(last)), std::move(identity), body, combine, options);
+}
+
+template <class T, detail::loop_range Range, class Body, class Combine>
+T parallel_reduce(runtime& rt, Range&& range, T identity, const Body& body, const Combine& combine, const loop_options& options = {}) {
+  return parallel_reduce(rt, std::ranges::begin(range), std::ranges::begin(range) + std::ranges::distance(range), std::move(identity), body, combine, options);
+}
+
+}  // namespace weir

@@ -1,0 +1,512 @@
+// parallel_for and parallel_reduce: every element once, the same cut each time, results in order, failures.
+#include "tests/support/support.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <ranges>
+
+namespace weir::test {
+namespace {
+
+struct shape {
+  int workers;
+  const char* machine;
+};
+const std::vector<shape>& shapes() {
+  static const std::vector<shape> all{{1, ""}, {2, ""}, {5, ""}, {1, "nodes:4 cpus:2"}, {2, "nodes:4 cpus:2"}, {5, "nodes:4 cpus:2"}, {8, "nodes:4 cpus:2"}};
+  return all;
+}
+std::string text(const shape& s) { return std::to_string(s.workers) + " workers, machine " + (*s.machine != '\0' ? s.machine : "host"); }
+runtime_options options_of(const shape& s) { return {.workers = s.workers, .machine = s.machine}; }
+
+// Where nobody must count on nodes, the simplest machine.
+constexpr const char* one_node = "nodes:1 cpus:8";
+
+TEST(parallel_for, visits_every_index_once) {
+  watchdog dog(300);
+  for (const shape& sh : shapes()) {
+    runtime rt(options_of(sh));
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{1000}, effort(1'000'000)})
+      for (const std::size_t grain : {0, 1, 3, 1000})
+        for (const distribution d : {distribution::nodes, distribution::none}) {
+          if (n > 1000 && grain > 0 && grain < 1000) continue;
+          std::vector<std::uint8_t> visits(n);  // no element is two tasks': no atomics
+          parallel_for(rt, std::size_t{0}, n, [&](std::size_t i) { visits[i]++; }, {.grain = grain, .distribution = d});
+          parallel_for(rt, std::size_t{0}, n, [&](std::size_t begin, std::size_t end) { for (; begin != end; begin++) visits[begin]++; }, {.grain = grain, .distribution = d});
+          EXPECT_EQ(std::ranges::count(visits, 2), static_cast<std::ptrdiff_t>(n)) << text(sh) << ", grain " << grain;
+        }
+  }
+}
+
+TEST(parallel_for, runs_under_every_policy) {
+  watchdog dog(300);
+  for (const runtime_options& o : configurations()) {
+    runtime rt(o);
+    std::vector<int> visits(3000);
+    for (int round = 1; round <= 3; round++) parallel_for(rt, visits, [](int& v) { v++; });
+    EXPECT_EQ(std::ranges::count(visits, 3), 3000) << test::text(o);
+    EXPECT_EQ(parallel_reduce(rt, visits, 0, std::identity(), std::plus()), 9000) << test::text(o);
+  }
+}
+
+TEST(parallel_for, takes_bounds_of_any_integer_type) {
+  runtime rt({.workers = 3, .machine = one_node});
+  std::vector<std::atomic<int>> seen(1001);
+  parallel_for(rt, -500, 501, [&](int i) { seen[static_cast<std::size_t>(i + 500)]++; });
+  for (const auto& s : seen) EXPECT_EQ(s, 1);
+
+  std::atomic<int> sum{0}, calls{0};
+  parallel_for(rt, std::int8_t{-128}, std::int8_t{127}, [&](std::int8_t i) { sum += i, calls++; });
+  EXPECT_EQ(calls, 255);
+  EXPECT_EQ(sum, -255);
+  calls = 0;
+  parallel_for(rt, std::numeric_limits<int>::max() - 10, std::numeric_limits<int>::max(), [&](int) { calls++; }, {.grain = 3});
+  EXPECT_EQ(calls, 10);
+  parallel_for(rt, 'a', 'c', [&](char c) { calls += c - 'a'; });
+  EXPECT_EQ(calls, 11);
+  const std::vector<int> v(10);
+  parallel_for(rt, 0, v.size(), [&](auto i) {
+    static_assert(std::is_same_v<decltype(i), std::size_t>);
+    calls++;
+  });
+  EXPECT_EQ(calls, 21);
+  parallel_for(rt, -5, 5L, [&](auto i) {
+    static_assert(std::is_same_v<decltype(i), long>);
+    calls++;
+  });
+  EXPECT_EQ(calls, 31);
+}
+
+TEST(parallel_for, takes_iterators_and_ranges) {
+  runtime rt({.workers = 3, .machine = one_node});
+  std::vector<int> v(1000);
+  std::iota(v.begin(), v.end(), 0);
+  parallel_for(rt, v.begin(), v.end(), [](int& x) { x *= 2; });
+  parallel_for(rt, v.data() + 100, v.data() + 200, [](int* begin, int* end) { std::fill(begin, end, -1); });
+  parallel_for(rt, std::span(v).last(10), [](int& x) { x = -2; }, {.grain = 3});
+  parallel_for(rt, std::as_const(v), [](const int&) {});
+  for (int i = 0; i < 1000; i++) EXPECT_EQ(v[static_cast<std::size_t>(i)], i >= 990 ? -2 : i >= 100 && i < 200 ? -1 : 2 * i);
+  std::deque<int> d(100, 1);
+  parallel_for(rt, d, [](std::deque<int>::iterator begin, std::deque<int>::iterator end) { std::fill(begin, end, 3); });
+  EXPECT_EQ(std::ranges::count(d, 3), 100);
+  std::atomic<int> sum{0};
+  parallel_for(rt, std::views::iota(10, 20), [&](int i) { sum += i; });
+  EXPECT_EQ(sum, 145);
+}
+
+TEST(parallel_for, chunks_have_the_grain_asked_for) {
+  runtime rt({.workers = 2, .machine = one_node});
+  std::vector<std::size_t> length(35);
+  parallel_for(rt, 0, 343, [&](int begin, int end) { length[static_cast<std::size_t>(begin / 10)] += static_cast<std::size_t>(end - begin); EXPECT_EQ(begin % 10, 0); }, {.grain = 10});
+  EXPECT_EQ(std::count(length.begin(), length.end() - 1, 10u), 34);
+  EXPECT_EQ(length.back(), 3u);
+  std::atomic<int> calls{0};
+  parallel_for(rt, 0, 343, [&](int begin, int end) {
+    calls++;
+    EXPECT_EQ(end - begin, 343);
+  }, {.grain = std::numeric_limits<std::size_t>::max()});
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(parallel_for, makes_few_tasks) {
+  watchdog dog(120);
+  for (const shape& sh : shapes()) {
+    runtime rt(options_of(sh));
+    const auto tasks_of = [&](auto&& loop) {
+      rt.wait();
+      const std::uint64_t before = rt.stats().tasks;
+      loop();
+      rt.wait();
+      return rt.stats().tasks - before;
+    };
+    const auto workers = static_cast<std::uint64_t>(sh.workers), nodes = static_cast<std::uint64_t>(rt.nodes());
+    EXPECT_EQ(tasks_of([&] { parallel_for(rt, 0, 0, [](int) {}); }), 0u);
+    EXPECT_EQ(tasks_of([&] { parallel_for(rt, 0, 1, [](int) {}); }), 1u);
+    EXPECT_EQ(tasks_of([&] { parallel_for(rt, 0, 1000, [](int) {}, {.grain = 1000}); }), 1u);
+    std::atomic<std::uint64_t> chunks{0};
+    EXPECT_LE(tasks_of([&] { parallel_for(rt, 0, 1'000'000, [&](int, int) { chunks++; }); }), 2 * workers + nodes);
+    EXPECT_LE(chunks, 64 * workers);
+    EXPECT_GT(chunks, 32 * workers);
+    EXPECT_LE(tasks_of([&] { parallel_for(rt, 0, 100'000, [](int) {}, {.grain = 1}); }), 2 * workers + nodes);
+  }
+  // Nobody else has time: the loop is its caller's, but for the two it called for.
+  runtime rt({.workers = 3, .machine = one_node});
+  gate g;
+  for (int i = 0; i < 2; i++) rt.spawn([&] { g.pass(); });
+  g.await_arrivals(2);
+  const std::uint64_t before = rt.stats().tasks;
+  rt.run([&] { parallel_for(rt, 0, 1'000'000, [](int) {}); });
+  EXPECT_LE(rt.stats().tasks - before, 1u + 3u);
+  g.open();
+  rt.wait();
+}
+
+TEST(parallel_for, takes_huge_ranges) {
+  watchdog dog(60);
+  for (const shape& sh : shapes()) {
+    runtime rt(options_of(sh));
+    std::atomic<std::uint64_t> elements{0}, chunks{0};
+    const auto count = [&](auto begin, auto end) {
+      EXPECT_LT(begin, end);
+      elements += static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin), chunks++;
+    };
+    parallel_for(rt, std::int64_t{0}, std::int64_t{1} << 40, count, {.grain = std::size_t{1} << 36});
+    EXPECT_EQ(elements, std::uint64_t{1} << 40);
+    EXPECT_EQ(chunks, 16u);
+    elements = 0;
+    parallel_for(rt, std::int64_t{-3}, std::int64_t{1} << 40, count);
+    EXPECT_EQ(elements, (std::uint64_t{1} << 40) + 3);
+    elements = 0;
+    parallel_for(rt, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), count);
+    EXPECT_EQ(elements, std::numeric_limits<std::uint64_t>::max());
+    elements = 0;
+    parallel_for(rt, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(), count, {.grain = std::numeric_limits<std::size_t>::max() / 3});
+    EXPECT_EQ(elements, std::numeric_limits<std::uint64_t>::max());
+    EXPECT_EQ(parallel_reduce(rt, std::uint64_t{0}, std::uint64_t{1} << 40, std::uint64_t{0}, [](std::uint64_t begin, std::uint64_t end) { return end - begin; }, std::plus()), std::uint64_t{1} << 40);
+  }
+}
+
+TEST(parallel_for, refuses_what_makes_no_sense) {
+  runtime rt({.workers = 2, .machine = one_node});
+  const auto body = [](auto&&...) { ADD_FAILURE() << "a body ran"; };
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { parallel_for(rt, 10, 3, body); }), "parallel_for: the range begins at 10 and ends at 3, before it begins");
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { parallel_for(rt, 0, std::int64_t{-1}, body); }), "ends at -1");
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { parallel_for(rt, 5u, -1, body); }), "ends at -1");
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { parallel_for(rt, -5, 5u, body); }), "its end is of an unsigned type");
+  const std::vector<int> v(10);
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { parallel_for(rt, v.end(), v.begin(), body); }), "ends at -10");
+  const auto sum = [&](auto first, auto last, loop_options o) { return parallel_reduce(rt, first, last, std::int64_t{0}, [](std::int64_t i) { return i; }, std::plus(), o); };
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { sum(1, 0, {}); }), "parallel_reduce: the range begins at 1 and ends at 0");
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { sum(std::int64_t{0}, std::int64_t{1} << 40, {.grain = 1}); }), "a larger grain");
+  EXPECT_EQ(rt.stats().tasks, 0u);
+}
+
+// First worker to run each chunk of one a worker: they all wait for each other, so each gets its own.
+std::vector<int> workers_of_parts(runtime& rt, int chunks_each, std::vector<int>& nodes) {
+  const int workers = rt.workers();
+  std::vector<int> owner(static_cast<std::size_t>(workers * chunks_each), -1);
+  std::vector<char> has_come(static_cast<std::size_t>(workers));
+  nodes.assign(static_cast<std::size_t>(workers), -1);
+  gate everybody;
+  std::thread opener([&] {
+    everybody.await_arrivals(workers);
+    everybody.open();
+  });
+  parallel_for(
+      rt, 0, workers * chunks_each * 10,
+      [&](int begin, int) {
+        const auto w = static_cast<std::size_t>(this_task::worker());
+        if (std::exchange(has_come[w], 1) != 0) return;
+        nodes[w] = this_task::node();
+        owner[static_cast<std::size_t>(begin / 10)] = static_cast<int>(w);
+        everybody.pass();
+      },
+      {.grain = 10});
+  opener.join();
+  return owner;
+}
+
+TEST(parallel_for, gives_each_worker_the_same_part_each_time) {
+  watchdog dog(300, "workers that wait for each other");
+  for (const char* policy : {"local", "steal", "deferred", "interleave"})
+    for (const char* machine : {"nodes:4 cpus:2", "nodes:2 cpus:3", one_node})
+      for (int workers : {2, 5, 8}) {
+        runtime rt({.workers = workers, .policy = policy, .machine = machine});
+        for (int round = 0; round < 3; round++) {
+          std::vector<int> nodes;
+          const std::vector<int> owner = workers_of_parts(rt, 4, nodes);
+          // The first chunk of each part, by the worker whose part it is; nobody came to another one first.
+          for (int w = 0; w < workers; w++) EXPECT_EQ(owner[static_cast<std::size_t>(4 * w)], w) << machine << ", " << workers << " workers, " << policy;
+          EXPECT_EQ(std::ranges::count(owner, -1), 3 * workers);
+          // A node's workers have neighbouring numbers, so its parts are one piece, as large as its share of them.
+          EXPECT_TRUE(std::ranges::is_sorted(nodes));
+          for (int n = 0; n < rt.nodes(); n++) EXPECT_EQ(std::ranges::count(nodes, n), workers / rt.nodes() + (n < workers % rt.nodes() ? 1 : 0));
+        }
+      }
+}
+
+// The same from a worker, which keeps nothing from the others.
+TEST(parallel_for, in_a_task_reaches_every_node) {
+  watchdog dog(120, "workers that wait for each other");
+  runtime rt({.workers = 4, .machine = "nodes:4 cpus:1"});
+  std::vector<int> nodes;
+  rt.run([&] { workers_of_parts(rt, 2, nodes); });
+  EXPECT_EQ(nodes, (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST(parallel_for, cuts_ranges_into_parts_of_whole_chunks) {
+  for (const std::uint64_t elements : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{7}, std::uint64_t{1000}, std::uint64_t{1'000'000}, std::uint64_t{1} << 40, ~std::uint64_t{0}})
+    for (const std::uint64_t grain : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{1} << 36, ~std::uint64_t{0}})
+      for (const int workers : {1, 2, 5, 8, 200, 32767})
+        for (const int nodes : {1, 2, 3, 8, 300}) {
+          const auto s = detail::loop_shape::of(elements, grain, workers, nodes);
+          ASSERT_EQ(s.part_begin(0), 0u);
+          ASSERT_EQ(s.part_begin(s.workers), s.chunks);
+          ASSERT_EQ(s.chunk_end(s.chunks - 1), elements);
+          ASSERT_LT(s.chunk_begin(s.chunks - 1), elements);
+          ASSERT_EQ(s.group_begin(s.groups), s.workers);
+          const std::uint64_t share = s.chunks / s.workers;
+          for (std::uint64_t w = 0; w < s.workers; w++) {
+            const std::uint64_t size = s.part_begin(w + 1) - s.part_begin(w);
+            ASSERT_TRUE(size == share || size == share + 1);
+            const std::uint64_t g = s.group_of(w);
+            ASSERT_LT(g, s.groups);
+            ASSERT_TRUE(s.group_begin(g) <= w && w < s.group_begin(g + 1));
+          }
+        }
+}
+
+// A node whose only worker is in a long task: others do its part in the end. The long task even waits for that.
+TEST(parallel_for, does_not_wait_for_a_busy_worker) {
+  watchdog dog(120, "a loop beside a busy worker");
+  for (const char* machine : {"nodes:2 cpus:1", "nodes:1 cpus:2"}) {
+    runtime rt({.workers = 2, .machine = machine});
+    gate g;
+    rt.spawn({.affinity = require(rt.nodes() - 1)}, [&] { g.pass(); });
+    g.await_arrivals(1);
+    std::vector<int> visits(1000);
+    parallel_for(rt, visits, [](int& v) { v++; });
+    EXPECT_EQ(std::ranges::count(visits, 1), 1000);
+    g.open();
+    rt.wait();
+  }
+}
+
+// One element takes as long as all others together, which others do meanwhile.
+TEST(parallel_for, balances_uneven_bodies) {
+  watchdog dog(60, "a loop whose first element waits for the others");
+  for (const char* machine : {"nodes:2 cpus:1", one_node})
+    for (const std::size_t grain : {0, 1}) {
+      runtime rt({.workers = 2, .machine = machine});
+      std::atomic<int> others{0};
+      const int n = grain == 0 ? 128 : 1000;  // either way the first element is a chunk
+      parallel_for(rt, 0, n, [&](int i) {
+        if (i > 0) others++;
+        else while (others < n - 1) std::this_thread::yield();
+      }, {.grain = grain});
+      EXPECT_EQ(others, n - 1);
+    }
+}
+
+TEST(parallel_for, nests) {
+  watchdog dog(300);
+  for (const shape& sh : shapes()) {
+    runtime rt(options_of(sh));
+    for (const distribution d : {distribution::nodes, distribution::none}) {
+      std::vector<int> visits(40 * 300);
+      const auto rows = [&] {
+        parallel_for(rt, 0, 40, [&](int row) {
+          parallel_for(rt, 0, 300, [&, row](int i) { visits[static_cast<std::size_t>(300 * row + i)]++; }, {.distribution = d});
+        }, {.grain = 1});
+      };
+      rows();
+      rt.run(rows);
+      EXPECT_EQ(std::ranges::count(visits, 2), 40 * 300) << text(sh);
+      std::atomic<int> leaves{0};
+      parallel_for(rt, 0, 6, [&](int) {
+        parallel_for(rt, 0, 6, [&](int) { parallel_for(rt, 0, 6, [&](int) { parallel_for(rt, 0, 6, [&](int) { leaves++; }, {.distribution = d}); }, {.distribution = d}); }, {.distribution = d});
+      });
+      EXPECT_EQ(leaves, 6 * 6 * 6 * 6) << text(sh);
+    }
+  }
+}
+
+// While a body waits its worker does other things, but not other chunks of the same loop: they would not come faster, and
+// the stack would grow with each.
+TEST(parallel_for, a_waiting_body_is_not_interrupted_by_its_own_loop) {
+  watchdog dog(120);
+  runtime rt({.workers = 3, .machine = "nodes:3 cpus:1"});
+  std::vector<int> running(3);
+  std::atomic<int> interrupted{0};
+  parallel_for(rt, 0, 300, [&](int) {
+    const int worker = this_task::worker();
+    interrupted += running[static_cast<std::size_t>(worker)]++ != 0;
+    scope s(rt);
+    for (int i = 0; i < 3; i++) s.spawn({.affinity = prefer(i)}, [] { std::this_thread::yield(); });
+    s.wait();
+    running[static_cast<std::size_t>(worker)]--;
+  }, {.grain = 1});
+  EXPECT_EQ(interrupted, 0);
+}
+
+TEST(parallel_for, may_be_called_by_many_threads) {
+  watchdog dog(120);
+  runtime rt({.workers = 3, .machine = "nodes:3 cpus:1"});
+  std::vector<std::thread> threads;
+  std::atomic<std::int64_t> sum{0};
+  for (int t = 0; t < 4; t++)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 25; round++) {
+        parallel_for(rt, 0, 100, [&](int) { sum++; });
+        sum += parallel_reduce(rt, 0, 100, 0, [](int i) { return i; }, std::plus());
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(sum, 4 * 25 * (100 + 4950));
+}
+
+TEST(parallel_for, throws_the_first_failure) {
+  watchdog dog(120);
+  for (const shape& sh : shapes()) {
+    runtime rt(options_of(sh));
+    for (const int bad : {0, 7, 999}) {
+      std::atomic<int> calls{0};
+      const std::string message = message_of<task_failed>([&] {
+        parallel_for(rt, 0, 1000, [&](int i) {
+          calls++;
+          if (i == bad) throw std::runtime_error("at " + std::to_string(i));
+        }, {.grain = 1, .name = "sweep"});
+      });
+      WEIR_EXPECT_CONTAINS(message, "sweep");
+      WEIR_EXPECT_CONTAINS(message, "at " + std::to_string(bad));
+      EXPECT_LE(calls, 1000);
+    }
+    EXPECT_THROW(parallel_for(rt, 0, 100, [](int) { throw 1; }), task_failed);
+    WEIR_EXPECT_CONTAINS(message_of<task_failed>([&] { parallel_for(rt, 0, 1, [](int) { throw std::runtime_error("unnamed"); }); }), "parallel_for");
+    // In a task the loop's failure is the task's unless it is caught.
+    EXPECT_NO_THROW(rt.run([&] { EXPECT_THROW(parallel_for(rt, 0, 10, [](int) { throw 1; }), task_failed); }));
+    WEIR_EXPECT_CONTAINS(message_of<task_failed>([&] { rt.run([&] { parallel_for(rt, 0, 10, [](int) { throw std::runtime_error("inside"); }); }); }), "inside");
+    EXPECT_NO_THROW(rt.wait());
+    std::atomic<int> calls{0};
+    parallel_for(rt, 0, 100, [&](int) { calls++; });
+    EXPECT_EQ(calls, 100);
+  }
+}
+
+TEST(parallel_for, leaves_out_the_rest_after_a_failure) {
+  watchdog dog(60);
+  runtime rt({.workers = 1, .machine = one_node});
+  int calls = 0;
+  EXPECT_THROW(parallel_for(rt, 0, 1000, [&](int) { if (++calls == 10) throw 1; }, {.grain = 1}), task_failed);
+  EXPECT_EQ(calls, 10);
+  // Bodies that wait for nothing else see it, too.
+  runtime two({.workers = 2, .machine = one_node});
+  std::atomic<bool> both{false};
+  EXPECT_THROW(parallel_for(two, 0, 2, [&](int i) {
+    if (i == 0) {
+      while (!both) std::this_thread::yield();
+      throw 1;
+    }
+    both = true;
+    while (!this_task::cancelled()) std::this_thread::yield();
+  }), task_failed);
+}
+
+// --- parallel_reduce
+
+TEST(parallel_reduce, sums) {
+  watchdog dog(300);
+  for (const shape& sh : shapes()) {
+    runtime rt(options_of(sh));
+    for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{7}, std::int64_t{1000}, static_cast<std::int64_t>(effort(1'000'000))})
+      for (const std::size_t grain : {0, 1, 3, 1000}) {
+        if (n > 1000 && grain > 0 && grain < 1000) continue;
+        EXPECT_EQ(parallel_reduce(rt, std::int64_t{0}, n, std::int64_t{0}, [](std::int64_t i) { return i; }, std::plus(), {.grain = grain}), n * (n - 1) / 2) << text(sh) << ", grain " << grain;
+        const auto chunk = [](std::int64_t begin, std::int64_t end) { return (end - begin) * (begin + end - 1) / 2; };
+        EXPECT_EQ(parallel_reduce(rt, std::int64_t{0}, n, std::int64_t{0}, chunk, std::plus(), {.grain = grain}), n * (n - 1) / 2) << text(sh) << ", grain " << grain;
+      }
+    EXPECT_EQ(parallel_reduce(rt, 5, 5, 42, [](int) { return 1; }, std::plus()), 42);
+    EXPECT_EQ(parallel_reduce(rt, 0, 10, 100, [](int) { return 1; }, std::plus()), 110);  // once, wherever the chunks are
+    EXPECT_EQ(parallel_reduce(rt, -10, -5, 0, [](int i) { return i; }, [](int a, int b) { return std::min(a, b); }), -10);
+  }
+}
+
+TEST(parallel_reduce, keeps_the_order) {
+  watchdog dog(120);
+  std::string expected;
+  for (int i = 0; i < 1000; i++) expected += std::to_string(i) + ",";
+  for (const shape& sh : shapes()) {
+    runtime rt(options_of(sh));
+    for (const std::size_t grain : {0, 1, 2, 7, 1000}) {
+      const auto text_of = [](int i) { return std::to_string(i) + ","; };
+      EXPECT_EQ(parallel_reduce(rt, 0, 1000, std::string(">"), text_of, std::plus(), {.grain = grain}), ">" + expected) << text(sh) << ", grain " << grain;
+    }
+    // x -> a x + b, one after the other.
+    struct affine {
+      std::uint32_t a, b;
+      bool operator==(const affine&) const = default;
+    };
+    const auto after = [](affine f, affine g) { return affine{g.a * f.a, g.a * f.b + g.b}; };
+    const auto step = [](int i) { return affine{static_cast<std::uint32_t>(2 * i + 1), static_cast<std::uint32_t>(i)}; };
+    affine all{1, 0};
+    for (int i = 0; i < 10'000; i++) all = after(all, step(i));
+    EXPECT_EQ(parallel_reduce(rt, 0, 10'000, affine{1, 0}, step, after), all) << text(sh);
+  }
+}
+
+// Floating-point sums depend on the order: the same number of workers gives the same bits, whoever was quick; the same
+// grain on any machine.
+TEST(parallel_reduce, gives_the_same_bits_each_time) {
+  watchdog dog(120);
+  std::mt19937_64 random(1);
+  std::vector<double> v(20'000);
+  for (double& x : v) x = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 100) - 50);
+  std::vector<double> with_grain;
+  for (const shape& sh : shapes()) {
+    std::vector<double> without;
+    for (int start = 0; start < 3; start++) {
+      runtime rt(options_of(sh));
+      for (int round = 0; round < 10; round++) {
+        without.push_back(parallel_reduce(rt, v, 0.0, std::identity(), std::plus()));
+        with_grain.push_back(parallel_reduce(rt, v.begin(), v.end(), 0.0, [](auto begin, auto end) { return std::accumulate(begin, end, 0.0); }, std::plus(), {.grain = 100}));
+      }
+    }
+    EXPECT_EQ(std::ranges::count(without, without.front()), 30) << text(sh);
+  }
+  EXPECT_EQ(std::ranges::count(with_grain, with_grain.front()), static_cast<std::ptrdiff_t>(with_grain.size()));
+}
+
+TEST(parallel_reduce, moves_results) {
+  runtime rt({.workers = 3, .machine = one_node});
+  using owner = std::unique_ptr<int>;
+  const auto add = [](owner a, owner b) { return std::make_unique<int>(*a + *b); };
+  const owner sum = parallel_reduce(rt, 0, 500, std::make_unique<int>(0), [](int i) { return std::make_unique<int>(i); }, add, {.grain = 7});
+  EXPECT_EQ(*sum, 124'750);
+  const auto joined = parallel_reduce(rt, 0, 100, std::vector<int>(), [](int begin, int end) {
+    std::vector<int> part(static_cast<std::size_t>(end - begin));
+    std::iota(part.begin(), part.end(), begin);
+    return part;
+  }, [](std::vector<int> left, const std::vector<int>& right) {
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
+  }, {.grain = 3});
+  EXPECT_EQ(joined.size(), 100u);
+  EXPECT_TRUE(std::ranges::is_sorted(joined));
+}
+
+TEST(parallel_reduce, calls_combine_once_for_each_chunk) {
+  runtime rt({.workers = 3, .machine = one_node});
+  for (int chunks = 1; chunks <= 70; chunks++) {
+    std::atomic<int> combined{0};
+    EXPECT_EQ(parallel_reduce(rt, 0, 10 * chunks, 0, [](int begin, int end) { return end - begin; }, [&](int a, int b) { return combined++, a + b; }, {.grain = 10}), 10 * chunks);
+    EXPECT_EQ(combined, chunks);
+  }
+}
+
+TEST(parallel_reduce, throws_what_bodies_and_combinations_throw) {
+  watchdog dog(60);
+  for (const shape& sh : shapes()) {
+    runtime rt(options_of(sh));
+    const auto body = [](int i) { return i == 77 ? throw std::runtime_error("body") : std::string("x"); };
+    const auto combine = [](std::string a, const std::string& b) { return a.size() > 50 ? throw std::runtime_error("combine") : a + b; };
+    WEIR_EXPECT_CONTAINS(message_of<task_failed>([&] { parallel_reduce(rt, 0, 100, std::string(), body, std::plus(), {.name = "join"}); }), "task join failed: body");
+    WEIR_EXPECT_CONTAINS(message_of<task_failed>([&] { parallel_reduce(rt, 0, 70, std::string(), body, combine, {.grain = 1}); }), "task parallel_reduce failed: combine");
+    EXPECT_EQ(parallel_reduce(rt, 0, 50, std::string(), body, combine).size(), 50u);
+  }
+}
+
+TEST(parallel_reduce, nests) {
+  watchdog dog(120);
+  for (const shape& sh : shapes()) {
+    runtime rt(options_of(sh));
+    const auto row = [&](int i) { return parallel_reduce(rt, 0, 100, std::int64_t{0}, [i](int j) { return std::int64_t{i} * j; }, std::plus(), {.distribution = distribution::none}); };
+    EXPECT_EQ(parallel_reduce(rt, 0, 100, std::int64_t{0}, row, std::plus(), {.grain = 1}), std::int64_t{4950} * 4950) << text(sh);
+  }
+}
+
+}  // namespace
+}  // namespace weir::test
