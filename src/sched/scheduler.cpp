@@ -129,18 +129,22 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
 bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   const auto& workers = workers_of_node_[static_cast<std::size_t>(node)];
   if (workers.empty()) return false;
-  const int target = workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))];
-  slot_queues& its = slot(target);
-  if (!(f->priority > 0 ? its.pushed_urgent : its.pushed).try_push(f)) {
+  if (!push_to_worker(f, workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))])) {
     self.pushes_refused.add(1);
     return false;
   }
   self.pushes.add(1);
+  return true;
+}
+
+bool scheduler::push_to_worker(frame* f, int target) {
+  slot_queues& its = slot(target);
+  if (!(f->priority > 0 ? its.pushed_urgent : its.pushed).try_push(f)) return false;
   // Orders the push before the look at who sleeps (src/sched/README.md, "publish against sleep").
   atomic_fence(std::memory_order_seq_cst);
   if (sleep.sleeping() > 0 && !sleep.wake(target)) {
     // It is busy: a mate of its node may take the task, and failing that anybody who has nothing to do.
-    for (int w : workers)
+    for (int w : workers_of_node_[static_cast<std::size_t>(node_of_worker(target))])
       if (sleep.wake(w)) return true;
   }
   return true;
@@ -207,7 +211,10 @@ frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, 
     slot_queues& victim = slot(level[i]);
     if (now_ns != 0 && self.sizes.leave(static_cast<std::size_t>(level[i]), victim.finished.read(), now_ns)) continue;
     if (far && !may_take(self, victim, how)) continue;
-    if (frame* f = steal_from(self, victim)) return f;
+    if (frame* f = steal_from(self, victim)) {
+      self.robbed = level[i];
+      return f;
+    }
   }
   return nullptr;
 }
@@ -215,7 +222,10 @@ frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, 
 frame* scheduler::steal_from_guests(slot_queues& self) {
   const int end = slot_count();
   for (int i = worker_count(); i < end; i++)
-    if (frame* f = steal_from(self, slot(i))) return f;
+    if (frame* f = steal_from(self, slot(i))) {
+      self.robbed = -1;
+      return f;
+    }
   return nullptr;
 }
 

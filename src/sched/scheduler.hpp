@@ -53,6 +53,7 @@ struct alignas(cache_line_bytes) slot_queues {
   counter pushes, pushes_refused, finished;
   std::array<counter, max_distance_classes> steals;
   small_tasks sizes;                          // of the tasks it runs
+  int robbed = -1;                            // the worker it took its last task from; -1: none, or it creates tasks itself
   std::uint32_t typical_task_us = 0;          // running average of a sample; see doze_microseconds()
   std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze, or had_nothing
   bool took_notes = false;                    // in finished_before, while it spins
@@ -113,6 +114,9 @@ class scheduler {
   bool route(slot_queues& self, frame* f) { return (routes_all_ || f->required) && route_elsewhere(self, f); }
   void push_own(slot_queues& self, frame* f) { (f->priority > 0 ? self.urgent : self.normal).push(f); }
   void published(slot_queues& self);
+  // What became ready by a small task goes back to where that was taken from, or both workers would go on to share what
+  // is better left with one. False: it does not.
+  bool give_back(slot_queues& self, frame* f) { return self.robbed >= 0 && f->priority <= 0 && self.sizes.all_small() && push_to_worker(f, self.robbed); }
 
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
@@ -134,7 +138,7 @@ class scheduler {
   template <class AnyWorkLeft, class EverybodyAsleep>
   void doze_beside_small_tasks(slot_queues& self, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
     watching_.fetch_add(1, std::memory_order_relaxed);
-    sleep.doze(self.index, any_work_left, everybody_asleep, small_tasks::forget_ns / 2000);
+    sleep.doze(self.index, any_work_left, everybody_asleep, small_tasks::doze_us);
     watching_.fetch_sub(1, std::memory_order_relaxed);
   }
   bool all_queues_empty() const;
@@ -189,6 +193,7 @@ class scheduler {
   int node_of_worker(int worker) const { return worker_nodes_[static_cast<std::size_t>(worker)]; }
   place::wish place(slot_queues& self, frame*);
   bool push_to_node(slot_queues& self, frame*, int node);
+  bool push_to_worker(frame*, int worker);
   bool wake_one_of_node(int node);
   frame* take_initial(slot_queues& self);
   static std::size_t held_tasks(const slot_queues& q) { return q.normal.size() + q.urgent.size() + q.pushed.size() + q.pushed_urgent.size(); }

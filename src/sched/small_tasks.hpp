@@ -18,12 +18,15 @@ class small_tasks {
   // A body up to here is small. Lower: small tasks are moved. Higher: workers are idle that could have helped; below it
   // a theft's cost is certain to be more than the body.
   static constexpr std::uint32_t small_ns = 150;
-  // Who needs less than this for each of its tasks, creation and all, gets through its queue by itself ...
-  static constexpr std::uint64_t fast_ns = 500;
-  // ... which takes so long to see. Longer: a queue of small tasks behind a large one waits longer. Shorter: the owner's
+  // Who needs less than this for each of its tasks, creation and interference by others included, is taken to have small
+  // ones, too. Lower: thefts slow the owner down until it seems to have large ones.
+  static constexpr std::uint64_t fast_ns = 2'000;
+  // Which takes so long to see. Longer: a queue of small tasks behind a large one waits longer. Shorter: the owner's
   // counts are read more often, and a pause of its own looks like a large task.
   static constexpr std::uint64_t watch_ns = 20'000;
-  static constexpr std::uint64_t forget_ns = 1'000'000;
+  // One task is taken all the same, so often, and timed: those of the other worker may be larger than they were.
+  static constexpr std::uint64_t probe_ns = 5'000'000;
+  static constexpr std::uint32_t doze_us = 500;
 
   explicit small_tasks(std::size_t workers) : looks_(workers) {}
 
@@ -31,20 +34,26 @@ class small_tasks {
   void note(std::uint64_t ns) {
     const auto now = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(ns, 1, 1'000'000'000));
     largest_ns_ = std::max(now, largest_ns_ - largest_ns_ / 16);
+    probing_ = false;
   }
   // A task waits for others that it has created: the oldest of them, which thieves take, may be large.
   void note_wait() { largest_ns_ = std::max(largest_ns_, wait_counts_as_ns); }
+  // The next task is to be timed.
+  bool probing() const { return probing_; }
   bool all_small() const { return largest_ns_ != 0 && largest_ns_ < small_ns; }
 
   // Whether that worker, which has finished so many tasks by now, is left alone for the time being. For callers whose
   // own tasks are all small.
   bool leave(std::size_t worker, std::uint64_t finished, std::uint64_t now_ns) {
     look& last = looks_[worker];
-    const std::uint64_t passed = now_ns - last.at_ns;
+    const std::uint64_t passed = now_ns - last.at_ns, done = finished - last.finished;
     if (passed < watch_ns) return true;
-    const std::uint64_t done = finished - last.finished;
     last = {finished, now_ns};
-    if (passed > forget_ns) return false;  // the first look for long: times may have changed, and one theft tells
+    if (now_ns - probed_at_ns_ > probe_ns) {
+      probed_at_ns_ = now_ns;
+      probing_ = true;
+      return false;
+    }
     return passed < fast_ns * done;
   }
   // Whether it need not even be looked at yet.
@@ -57,6 +66,8 @@ class small_tasks {
     std::uint64_t finished = 0, at_ns = 0;
   };
   std::uint32_t largest_ns_ = 0;
+  bool probing_ = false;
+  std::uint64_t probed_at_ns_ = 0;
   std::vector<look> looks_;
 };
 

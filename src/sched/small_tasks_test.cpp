@@ -31,16 +31,22 @@ TEST(small_tasks, a_worker_is_watched_before_it_is_robbed) {
   small_tasks t(2);
   t.note(20);
   std::uint64_t now = 50'000'000;
-  EXPECT_FALSE(t.leave(1, 1000, now)) << "the first look";
+  EXPECT_FALSE(t.leave(1, 1000, now)) << "nobody has tried for long";
+  EXPECT_TRUE(t.probing());
+  t.note(20);
+  EXPECT_FALSE(t.probing());
   EXPECT_TRUE(t.leave(1, 1000, now + small_tasks::watch_ns - 1)) << "too early to tell";
   EXPECT_TRUE(t.leave_unseen(1, now + small_tasks::watch_ns - 1));
   now += small_tasks::watch_ns;
   EXPECT_FALSE(t.leave_unseen(1, now));
   EXPECT_FALSE(t.leave(1, 1000, now)) << "it has finished nothing";
+  EXPECT_FALSE(t.probing());
   now += small_tasks::watch_ns;
-  EXPECT_FALSE(t.leave(1, 1020, now)) << "1 us a task";
+  EXPECT_FALSE(t.leave(1, 1005, now)) << "4 us a task";
   now += small_tasks::watch_ns;
-  EXPECT_TRUE(t.leave(1, 1220, now)) << "100 ns a task";
+  EXPECT_TRUE(t.leave(1, 1205, now)) << "100 ns a task";
+  now += small_tasks::probe_ns;
+  EXPECT_FALSE(t.leave(1, 101'205, now)) << "50 ns a task, but this has been so for long";
 }
 
 }  // namespace

@@ -136,6 +136,7 @@ frame* engine::route_ready(slot& s, bool keep_one) {
   frame* kept = nullptr;
   bool queued = false;
   while (frame* f = s.flow.ready.pop()) {
+    if (keep_one && scheduler_.give_back(s.queues, f)) continue;
     if (scheduler_.route(s.queues, f)) {
       queued = true;
     } else if (keep_one && (kept == nullptr || f->priority >= kept->priority)) {
@@ -274,7 +275,7 @@ const char* engine::run_body(slot& s, frame* f) {
     const bool no_data = f->has_no_data();
     const flow::traffic bytes = no_data ? flow::traffic{} : flow::prepare(s.flow, f);
     const std::uint64_t period = shared_.several_nodes ? tasks_per_sample_of_several_nodes : tasks_per_sample;
-    const bool timed = s.queues.finished.read() % period == 0;
+    const bool timed = s.queues.finished.read() % period == 0 || s.queues.sizes.probing();
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
     if (timed) note_task_time(s.queues, os::now_ns() - begin);

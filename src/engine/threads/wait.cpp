@@ -40,6 +40,7 @@ std::int64_t engine::backlog_now() const {
 void engine::throttle(slot& s) {
   throw_if_forked();
   if (s.depth == 0) refresh_node(s);
+  s.queues.robbed = -1;
   const std::int64_t room = static_cast<std::int64_t>(backlog_limit_) - backlog_now();
   // All threads together create half of what there is room for until they look again.
   s.spawns_until_check = static_cast<std::uint32_t>(std::clamp(room / (2 * scheduler_.slot_count()), least_spawns_between_checks, most_spawns_between_checks));
