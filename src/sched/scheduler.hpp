@@ -50,7 +50,7 @@ struct alignas(cache_line_bytes) slot_queues {
   deque<frame*> urgent{64};  // priority::high
   inbox<frame*> pushed{inbox_capacity};
   inbox<frame*> pushed_urgent{64};
-  counter pushes, pushes_refused, finished;
+  counter pushes, pushes_refused, finished, spawned;
   std::array<counter, max_distance_classes> steals;
   small_tasks sizes;                          // of the tasks it runs
   int robbed = -1;                            // the worker it took its last task from; -1: none, or it creates tasks itself
@@ -61,6 +61,8 @@ struct alignas(cache_line_bytes) slot_queues {
 
   static constexpr std::uint64_t had_nothing = ~std::uint64_t{0};
 
+  // How far its thread has got, with whatever it does.
+  std::uint64_t progress() const { return finished.read() + spawned.read(); }
   bool nothing_pushed() const { return pushed.empty() && pushed_urgent.empty(); }
   bool nothing_urgent() const { return urgent.empty() && pushed_urgent.empty(); }
 

@@ -42,20 +42,21 @@ class small_tasks {
   bool probing() const { return probing_; }
   bool all_small() const { return largest_ns_ != 0 && largest_ns_ < small_ns; }
 
-  // Whether that worker, which has finished so many tasks by now, is left alone for the time being. For callers whose
-  // own tasks are all small.
-  bool leave(std::size_t worker, std::uint64_t finished, std::uint64_t now_ns) {
+  // Whether that worker, which has got so far by now (tasks created and finished), is left alone for the time being. For
+  // callers whose own tasks are all small.
+  bool leave(std::size_t worker, std::uint64_t progress, std::uint64_t now_ns) {
     look& last = looks_[worker];
-    const std::uint64_t passed = now_ns - last.at_ns, done = finished - last.finished;
+    const std::uint64_t passed = now_ns - last.at_ns;
     if (passed < watch_ns) return true;
-    last = {finished, now_ns};
-    if (now_ns - probed_at_ns_ > probe_ns) {
-      probed_at_ns_ = now_ns;
-      probing_ = true;
-      return false;
-    }
-    return passed < fast_ns * done;
+    fast_ = passed > probe_ns || passed < fast_ns * (progress - last.progress);  // until proved otherwise
+    last = {progress, now_ns};
+    if (now_ns - probed_at_ns_ <= probe_ns) return fast_;
+    probed_at_ns_ = now_ns;
+    probing_ = true;
+    return false;
   }
+  // Whether the worker that was not left alone is a fast one.
+  bool fast() const { return fast_; }
   // Whether it need not even be looked at yet.
   bool leave_unseen(std::size_t worker, std::uint64_t now_ns) const { return now_ns - looks_[worker].at_ns < watch_ns; }
 
@@ -63,10 +64,10 @@ class small_tasks {
   static constexpr std::uint32_t wait_counts_as_ns = 4 * small_ns;  // for some 20 samples
 
   struct look {
-    std::uint64_t finished = 0, at_ns = 0;
+    std::uint64_t progress = 0, at_ns = 0;
   };
   std::uint32_t largest_ns_ = 0;
-  bool probing_ = false;
+  bool probing_ = false, fast_ = false;
   std::uint64_t probed_at_ns_ = 0;
   std::vector<look> looks_;
 };

@@ -39,7 +39,8 @@ TEST(small_tasks, a_worker_is_watched_before_it_is_robbed) {
   EXPECT_TRUE(t.leave_unseen(1, now + small_tasks::watch_ns - 1));
   now += small_tasks::watch_ns;
   EXPECT_FALSE(t.leave_unseen(1, now));
-  EXPECT_FALSE(t.leave(1, 1000, now)) << "it has finished nothing";
+  EXPECT_FALSE(t.leave(1, 1000, now)) << "it has done nothing";
+  EXPECT_FALSE(t.fast());
   EXPECT_FALSE(t.probing());
   now += small_tasks::watch_ns;
   EXPECT_FALSE(t.leave(1, 1005, now)) << "4 us a task";
@@ -47,6 +48,7 @@ TEST(small_tasks, a_worker_is_watched_before_it_is_robbed) {
   EXPECT_TRUE(t.leave(1, 1205, now)) << "100 ns a task";
   now += small_tasks::probe_ns;
   EXPECT_FALSE(t.leave(1, 101'205, now)) << "50 ns a task, but this has been so for long";
+  EXPECT_TRUE(t.fast());
 }
 
 }  // namespace

@@ -157,6 +157,27 @@ TEST(task, of_high_priority_runs_before_normal_ones) {
     }
 }
 
+// Small tasks are left to the worker that has them, but not behind one that does not end.
+TEST(task, small_ones_behind_a_long_one_are_run_by_others) {
+  constexpr int small = 5000;
+  for (int workers : {2, 5}) {
+    runtime rt({.workers = workers});
+    std::atomic<int> ran{0};
+    for (int round = 0; round < 3; round++) {
+      rt.run([&](scope& s) {
+        for (int i = 0; i < small; i++) s.spawn([&] { ran++; });
+        s.spawn([&] {
+          while (ran < (round + 1) * small) std::this_thread::yield();
+        });
+        const auto d = rt.make_data(std::vector<int>(1, 0));
+        for (int i = 0; i < 100; i++) s.spawn(inout(d), [](auto v) { v[0]++; });
+        while (ran < (round + 1) * small) std::this_thread::yield();  // this worker is busy until others have done it
+      });
+    }
+    EXPECT_EQ(ran, 3 * small);
+  }
+}
+
 // The updated datum has the longer path of tasks before it, and is named first.
 TEST(task, waits_for_what_it_reads_although_what_it_updates_comes_later) {
   for (bool spawned_in_a_task : {true, false}) {

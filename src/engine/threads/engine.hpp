@@ -41,7 +41,7 @@ struct alignas(cache_line_bytes) slot {
   const char* stack_low = nullptr;      // workers: where helping must stop
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
-  counter spawned, refused;             // tasks; finished ones are in queues, and refused ones in both
+  counter refused;                      // tasks; in queues they count as spawned and as finished
   counter recorded;                     // tasks of graphs: finished minus started. They exist anyway and are no backlog
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
 

@@ -93,7 +93,7 @@ void engine::submit(frame* f) {
   } else if (scope != nullptr) {
     scope->outstanding.fetch_add(1, std::memory_order_relaxed);
   }
-  s.spawned.add(1);
+  s.queues.spawned.add(1);
   if (f->has_no_data()) return route_one(s, f);
   try {
     flow::submit(s.flow, f);
@@ -119,7 +119,7 @@ void engine::start(detail::graph_state& g) {
   slot& s = current();
   g.scope.outstanding.fetch_add(static_cast<std::int64_t>(g.tasks.size()), std::memory_order_relaxed);
   s.recorded.add(std::uint64_t{0} - g.tasks.size());
-  s.spawned.add(g.tasks.size());
+  s.queues.spawned.add(g.tasks.size());
   g.start(s.flow.ready);
   route_ready(s, false);
 }

@@ -24,7 +24,7 @@ bool engine::quiescent() const {
   atomic_fence(std::memory_order_seq_cst);
   for_each_slot([&](const slot& s) { finished += s.queues.finished.read(); });
   atomic_fence(std::memory_order_seq_cst);
-  for_each_slot([&](const slot& s) { spawned += s.spawned.read(); });
+  for_each_slot([&](const slot& s) { spawned += s.queues.spawned.read(); });
   return finished == spawned;
 }
 
@@ -32,7 +32,7 @@ std::int64_t engine::backlog_now() const {
   std::uint64_t finished = 0, spawned = 0;
   for_each_slot([&](const slot& s) {
     finished += s.queues.finished.read();
-    spawned += s.spawned.read() + s.recorded.read();
+    spawned += s.queues.spawned.read() + s.recorded.read();
   });
   return static_cast<std::int64_t>(spawned - finished);
 }
