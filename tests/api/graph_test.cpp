@@ -199,8 +199,8 @@ TEST(graph, mistakes_are_refused) {
   door.open();
   first.join();
   graph nowhere;
-  nowhere.add({.affinity = prefer(7)}, [] {});
-  EXPECT_NE(refusal([&] { nowhere.run(rt); }).find("node 7"), std::string::npos);
+  nowhere.add({.affinity = prefer(rt.nodes())}, [] {});
+  EXPECT_NE(refusal([&] { nowhere.run(rt); }).find("affinity names node " + std::to_string(rt.nodes())), std::string::npos);
 }
 
 TEST(graph, a_body_that_cannot_be_copied_leaves_no_task) {
