@@ -209,6 +209,7 @@ frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, 
     if (far && how == manners::patient && !offers_.offers(level[i])) continue;
     if (now_ns != 0 && self.sizes.leave_unseen(static_cast<std::size_t>(level[i]), now_ns)) continue;
     slot_queues& victim = slot(level[i]);
+    if (now_ns != 0 && !has_something(victim)) continue;
     if (now_ns != 0 && self.sizes.leave(static_cast<std::size_t>(level[i]), victim.progress(), now_ns)) continue;
     if (far && !may_take(self, victim, how)) continue;
     if (frame* f = steal_from(self, victim)) {
