@@ -7,16 +7,9 @@
 
 namespace weir::flow {
 
-[[noreturn]] void throw_too_many_accesses(const task_options&, std::size_t accesses);
-
-// Memory for a task's frame, header filled in, records and closure not. Throws usage_error beyond 65535 accesses,
-// std::bad_alloc. Some 5 ns.
-inline frame* create_frame(context& c, detail::scope_state* scope, const detail::task_ops* ops, const task_options& options, std::size_t versions, std::size_t accesses, std::size_t closure_bytes,
-                           std::size_t closure_alignment) {
-  constexpr std::size_t most = 65535;
-  if (versions > most || accesses > most) [[unlikely]] throw_too_many_accesses(options, versions + accesses);
-  const std::size_t bytes = detail::closure_offset(static_cast<unsigned>(versions), static_cast<unsigned>(accesses), closure_alignment) + closure_bytes;
-  auto* f = new (c.frames.allocate(bytes, c.node).data) frame();
+// Memory for a task's frame, header filled in, records and closure not. Throws std::bad_alloc. Some 5 ns.
+inline frame* create_frame(context& c, detail::scope_state* scope, const detail::task_ops* ops, const task_options& options, detail::frame_size size) {
+  auto* f = new (c.frames.allocate(size.bytes, c.node).data) frame();
   f->state.store(frame_state::creating, std::memory_order_relaxed);
   f->ops = ops;
   f->scope = scope;
@@ -24,9 +17,9 @@ inline frame* create_frame(context& c, detail::scope_state* scope, const detail:
   f->priority = static_cast<std::int8_t>(options.priority);
   f->affinity = static_cast<std::int16_t>(options.affinity.node);
   f->required = options.affinity.required;
-  f->bytes = static_cast<std::uint32_t>(bytes);
-  f->versions = static_cast<std::uint16_t>(versions);
-  f->accesses = static_cast<std::uint16_t>(accesses);
+  f->bytes = size.bytes;
+  f->versions = size.versions;
+  f->accesses = size.accesses;
   f->home = static_cast<std::int16_t>(c.node);
   return f;
 }

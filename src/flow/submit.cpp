@@ -231,7 +231,7 @@ void announce_versions(context& c, frame* f, const inputs& in) {
 }
 
 // The read that will probably be there last is waited for first: most others are there then.
-bool start_reads(frame* f, const inputs& in) {
+inline bool start_reads(frame* f, const inputs& in) {
   access& last = *in.deepest_read;
   f->next_read = 0;
   return (last.source->published() || !subscribe(*last.source, last)) && await_reads(f);
@@ -239,7 +239,7 @@ bool start_reads(frame* f, const inputs& in) {
 
 // A task that only reads and writes data: nobody but its creator, and then whoever it waits for, knows of it, so nothing
 // is counted.
-void wait_for_reads(context& c, frame* f, const inputs& in) {
+inline void wait_for_reads(context& c, frame* f, const inputs& in) {
   f->pending.store(1, std::memory_order_relaxed);
   f->state.store(frame_state::waiting, std::memory_order_release);
   if (in.reads == 0 || start_reads(f, in)) {
@@ -249,7 +249,7 @@ void wait_for_reads(context& c, frame* f, const inputs& in) {
 }
 
 // A task that reads and writes whole data and nothing else: most of them, and short.
-void match_usual(context& c, frame* f, inputs& in) {
+[[gnu::always_inline]] inline void match_usual(context& c, frame* f, inputs& in) {
   resource_set held(c, f);
   access* const reads = f->access_at(0);
   access* const reads_end = reads + f->accesses;
@@ -258,9 +258,10 @@ void match_usual(context& c, frame* f, inputs& in) {
   if (f->versions > 1) validate(f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   if (c.common.several_nodes) find_main_input(f);
+  in.deepest_read = reads;
   for (access* a = reads; a != reads_end; a++) {
     datum& d = *a->wanted;
-    if (d.depth >= in.depth) {
+    if (d.depth > in.depth) {
       in.depth = d.depth;
       in.deepest_read = a;
     }
@@ -278,6 +279,13 @@ void match_usual(context& c, frame* f, inputs& in) {
   }
 }
 
+// Such a task, created by a worker.
+void submit_usual(context& c, frame* f) {
+  inputs in;
+  match_usual(c, f, in);
+  wait_for_reads(c, f, in);
+}
+
 // A task that updates one datum and reads nothing else, created by a worker: short, too. It may run before this returns.
 void submit_update(context& c, frame* f) {
   resource_set held(c, f);
@@ -293,7 +301,7 @@ void submit_update(context& c, frame* f) {
   match_update(c, a, f);
 }
 
-void match(context& c, frame* f, inputs& in) {
+[[gnu::noinline]] void match(context& c, frame* f, inputs& in) {
   resource_set held(c, f);
   validate(f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
@@ -306,13 +314,11 @@ void match(context& c, frame* f, inputs& in) {
 }  // namespace
 
 void submit(context& c, frame* f) {
-  if (f->unusual == frame::has_updates && f->accesses == 1 && c.seen_busy) {
-    f->live.store(f->versions, std::memory_order_relaxed);
-    return submit_update(c, f);
-  }
+  f->live.store(f->versions, std::memory_order_relaxed);
+  if (c.seen_busy && f->unusual == 0) return submit_usual(c, f);
+  if (c.seen_busy && f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
   // Every access counts, and being_created keeps the task from starting while it is being matched.
   f->pending.store(frame::being_created + f->accesses, std::memory_order_relaxed);
-  f->live.store(f->versions, std::memory_order_relaxed);
   inputs in;
   if (f->unusual == 0) match_usual(c, f, in);
   else match(c, f, in);

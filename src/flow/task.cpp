@@ -25,10 +25,6 @@ shared::~shared() = default;
 
 void shared::addresses_forget_done() { addresses->forget_done(); }
 
-void throw_too_many_accesses(const task_options& options, std::size_t accesses) {
-  throw usage_error(std::string("task ") + (options.name ? options.name : "(unnamed)") + " has " + std::to_string(accesses) + " accesses; a task may have 65535 inputs and as many outputs");
-}
-
 namespace {
 
 // An update becomes the owner of its predecessor's buffer; only if read views still look at that one, it copies.
@@ -48,32 +44,15 @@ void take_over(context& c, version& v, access& a) {
 
 }  // namespace
 
-traffic prepare(context& c, frame* f) {
-  traffic t;
+void prepare_unusual(context& c, frame* f) {
   const bool deferred = c.common.mode == allocation::deferred;
-  if (f->unusual == 0) {
-    version* v = f->version_at(0);
-    for (const version* end = v + f->versions; v != end; v++) {
-      t.written += v->bytes;
-      if (deferred) allocate_buffer(c, *v);
-    }
-    const access* a = f->access_at(0);
-    for (const access* end = a + f->accesses; a != end; a++) t.read += a->bytes;
-    return t;
-  }
-  for (unsigned i = 0; i < f->versions; i++) {
-    version& v = *f->version_at(i);
-    t.written += v.bytes;
-    if (deferred && v.kind != detail::version_kind::update) allocate_buffer(c, v);
-  }
+  for (unsigned i = 0; deferred && i < f->versions; i++)
+    if (version& v = *f->version_at(i); v.kind != detail::version_kind::update) allocate_buffer(c, v);
   for (unsigned i = 0; i < f->accesses; i++) {
     access& a = *f->access_at(i);
-    const waiter_kind kind = a.kind();
-    if (kind <= waiter_kind::window) t.read += a.bytes;  // read, update, window
-    if (kind == waiter_kind::update) take_over(c, *f->version_at(a.extra()), a);
-    if (kind == waiter_kind::window) gather(c, *a.window);
+    if (a.kind() == waiter_kind::update) take_over(c, *f->version_at(a.extra()), a);
+    if (a.kind() == waiter_kind::window) gather(c, *a.window);
   }
-  return t;
 }
 
 void find_out_places(context& c, frame* f) {
@@ -98,29 +77,52 @@ void drop_input(context& c, access& a, const char* cause) {
 // the outputs; if there are more, those go first.
 constexpr unsigned most_remembered = 8;
 
-void complete_usual(context& c, frame* f, const char* cause) {
+inline traffic complete_usual(context& c, frame* f, const char* cause) {
   const unsigned versions = f->versions, inputs = f->accesses, remembered = std::min(inputs, most_remembered);
   const access* const a = f->access_at(0);
   version* sources[most_remembered];
-  for (unsigned i = 0; i < remembered; i++) sources[i] = a[i].source;
-  for (unsigned i = remembered; i < inputs; i++) drop_users(c, *a[i].source);
-  version* const first = f->version_at(0);
-  for (unsigned i = 0; i < versions; i++) publish(c, first[i], cause);
-  for (unsigned i = 0; i < remembered; i++) drop_users(c, *sources[i]);
+  traffic t;
+  for (unsigned i = 0; i < remembered; i++) {
+    sources[i] = a[i].source;
+    t.read += a[i].bytes;
+  }
+  for (unsigned i = remembered; i < inputs; i++) {
+    t.read += a[i].bytes;
+    drop_users(c, *a[i].source);
+  }
+  version* v = f->version_at(0);
   if (versions == 0) free_frame(c, f);
+  for (const version* end = v + versions; v != end; v++) {
+    t.written += v->bytes;
+    publish(c, *v, cause);
+  }
+  for (unsigned i = 0; i < remembered; i++) drop_users(c, *sources[i]);
+  return t;
+}
+
+[[gnu::noinline]] traffic complete_unusual(context& c, frame* f, const char* cause) {
+  const unsigned versions = f->versions;
+  traffic t;
+  for (unsigned i = 0; i < f->accesses; i++) {
+    access& a = *f->access_at(i);
+    if (a.kind() <= waiter_kind::window) t.read += a.bytes;  // read, update, window
+    drop_input(c, a, cause);
+  }
+  version* v = f->version_at(0);
+  if (versions == 0) free_frame(c, f);
+  for (const version* end = v + versions; v != end; v++) {
+    t.written += v->bytes;
+    publish(c, *v, cause);
+  }
+  return t;
 }
 
 }  // namespace
 
-void complete(context& c, frame* f, const char* cause) {
+traffic complete(context& c, frame* f, const char* cause) {
   if (cause != nullptr) f->skipped_because.store(cause, std::memory_order_relaxed);
   f->state.store(frame_state::done, std::memory_order_relaxed);
-  if (f->unusual == 0) return complete_usual(c, f, cause);
-  const unsigned versions = f->versions;
-  for (unsigned i = 0; i < f->accesses; i++) drop_input(c, *f->access_at(i), cause);
-  version* const first = f->version_at(0);
-  for (unsigned i = 0; i < versions; i++) publish(c, first[i], cause);
-  if (versions == 0) free_frame(c, f);
+  return f->unusual == 0 ? complete_usual(c, f, cause) : complete_unusual(c, f, cause);
 }
 
 std::string described_inputs(frame& f) {
@@ -138,6 +140,10 @@ std::string described_inputs(frame& f) {
 }  // namespace weir::flow
 
 namespace weir::detail {
+
+void throw_too_many_accesses(const task_options& options, std::size_t accesses) {
+  throw usage_error(std::string("task ") + (options.name ? options.name : "(unnamed)") + " has " + std::to_string(accesses) + " accesses; a task may have 65535 inputs and as many outputs");
+}
 
 void* window_data(access& a) noexcept { return const_cast<void*>(a.window->data()); }
 

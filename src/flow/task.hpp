@@ -3,6 +3,7 @@
 
 #include "flow/context.hpp"
 #include "flow/frames.hpp"
+#include "flow/versions.hpp"
 
 #include <weir/task.hpp>
 
@@ -18,18 +19,25 @@ namespace weir::flow {
 void submit(context&, frame*);
 
 // Just before the body runs: outputs get their memory, in-place updates take theirs over, windows that lie in
-// several pieces are gathered. Throws std::bad_alloc. Returns the bytes that will be read and written.
-struct traffic {
-  std::uint64_t read = 0, written = 0;
-};
-traffic prepare(context&, frame*);
+// several pieces are gathered. Throws std::bad_alloc.
+void prepare_unusual(context&, frame*);
+inline void prepare(context& c, frame* f) {
+  if (f->unusual != 0) return prepare_unusual(c, f);
+  if (c.common.mode != allocation::deferred) return;
+  version* v = f->version_at(0);
+  for (const version* end = v + f->versions; v != end; v++) allocate_buffer(c, *v);
+}
 
 // After the body: with first touch the system has decided where the outputs are. Asks it, once per new block.
 void find_out_places(context&, frame*);
 
 // After the body, or instead of it: publishes the outputs, lets go of the inputs. `cause` is null, or the name of the
 // task whose failure makes the outputs worthless. The frame may be gone on return; what became ready is on c.ready.
-void complete(context&, frame*, const char* cause);
+// Returns the bytes that the task declared to read and to write.
+struct traffic {
+  std::uint64_t read = 0, written = 0;
+};
+traffic complete(context&, frame*, const char* cause);
 
 // For messages: the task's name and what it waits for.
 std::string described_inputs(frame&);

@@ -6,7 +6,7 @@
 namespace weir::memory {
 
 cache::cache(pools& owner, int home)
-    : pools_(owner), home_place_(home), home_(owner.pool_of(home)), counted_(owner.counted_), stocks_(owner.pool_count()), uncounted_(owner.pool_count(), 0) {
+    : pools_(owner), home_place_(home), home_(owner.pool_of(home)), counted_(owner.counted_), stocks_(owner.pool_count()), uncounted_(owner.pool_count(), 0), home_uncounted_(&uncounted_[static_cast<std::size_t>(home_)]) {
   home_stocks_ = stocks_of(home_).data();
 }
 
@@ -31,6 +31,12 @@ cache::~cache() {
   }
 }
 
+void cache::make_stocks(int pool) {
+  auto made = std::make_unique<stocks>();
+  for (std::size_t c = 0; c < made->size(); c++) (*made)[c].full = full_batch[c];
+  stocks_[static_cast<std::size_t>(pool)] = std::move(made);
+}
+
 block cache::allocate_elsewhere(std::size_t bytes, int pool) {
   const int p = pools_.pool_of(pool);
   block result;
@@ -49,7 +55,7 @@ block cache::allocate_elsewhere(std::size_t bytes, int pool) {
     }
     if (pool != place_unknown) result.place = pool;
   }
-  if (counted_) count(p, static_cast<std::int64_t>(bytes));  // last: what was refused does not count
+  if (counted_) count(p, uncounted_[static_cast<std::size_t>(p)], static_cast<std::int64_t>(bytes));  // last: what was refused does not count
   return result;
 }
 
@@ -70,7 +76,7 @@ block cache::refill(int pool, int size_class, stock& s) {
 
 void cache::release_elsewhere(block b, std::size_t bytes) noexcept {
   const int p = pools_.pool_of(b.pool);
-  if (counted_) count(p, -static_cast<std::int64_t>(bytes));
+  if (counted_) count(p, uncounted_[static_cast<std::size_t>(p)], -static_cast<std::int64_t>(bytes));
   if (bytes > largest_block_bytes) {
     pools_.release_large(p, b.data, bytes);
     return;
@@ -83,14 +89,13 @@ void cache::release_elsewhere(block b, std::size_t bytes) noexcept {
   s.head = f;
   s.count++;
   // Blocks of other nodes are wanted there: they go home in small batches instead of waiting for two full ones.
-  const std::uint32_t full = full_batch[static_cast<std::size_t>(c)];
   if (p != home_) {
-    if (s.count * 8 >= full) {
+    if (s.count * 8 >= s.full) {
       pools_.put_batch(p, c, s.head, s.count);
       s.head = nullptr;
       s.count = 0;
     }
-  } else if (s.count >= full) {
+  } else if (s.count >= s.full) {
     if (s.spare != nullptr) pools_.put_batch(p, c, s.spare, s.spare->batch_size);
     s.spare = s.head;
     s.spare->batch_size = s.count;

@@ -61,7 +61,7 @@ class cache {
       if (free_block* b = s.head; b != nullptr) [[likely]] {
         s.head = b->next;
         s.count--;
-        if (counted_) count(home_, static_cast<std::int64_t>(bytes));
+        if (counted_) count(home_, *home_uncounted_, static_cast<std::int64_t>(bytes));
         return {b, pool, pool};
       }
     }
@@ -72,12 +72,12 @@ class cache {
     if (b.pool == home_place_ && bytes <= largest_block_bytes) [[likely]] {
       const int c = class_of(bytes);
       stock& s = home_stocks_[static_cast<std::size_t>(c)];
-      if (s.count + 1 < full_batch[static_cast<std::size_t>(c)]) [[likely]] {
+      if (s.count + 1 < s.full) [[likely]] {
         auto* f = static_cast<free_block*>(b.data);
         f->next = s.head;
         s.head = f;
         s.count++;
-        if (counted_) count(home_, -static_cast<std::int64_t>(bytes));
+        if (counted_) count(home_, *home_uncounted_, -static_cast<std::int64_t>(bytes));
         return;
       }
     }
@@ -100,18 +100,20 @@ class cache {
     char* fresh = nullptr;         // never used yet
     char* fresh_end = nullptr;
     std::uint32_t count = 0;       // blocks in head
+    std::uint32_t full = 0;        // of which it may have fewer than so many
   };
   using stocks = std::array<stock, class_count>;
 
   stocks& stocks_of(int pool) {
-    if (!stocks_[static_cast<std::size_t>(pool)]) stocks_[static_cast<std::size_t>(pool)] = std::make_unique<stocks>();
+    if (!stocks_[static_cast<std::size_t>(pool)]) make_stocks(pool);
     return *stocks_[static_cast<std::size_t>(pool)];
   }
+  void make_stocks(int pool);
   block refill(int pool, int size_class, stock&);
   block allocate_elsewhere(std::size_t bytes, int pool);
   void release_elsewhere(block, std::size_t bytes) noexcept;
   void report(int pool) noexcept;
-  void count(int pool, std::int64_t bytes) noexcept;
+  void count(int pool, std::int64_t& uncounted, std::int64_t bytes) noexcept;
 
   pools& pools_;
   const int home_place_;
@@ -120,6 +122,7 @@ class cache {
   stock* home_stocks_;
   std::vector<std::unique_ptr<stocks>> stocks_;  // by pool
   std::vector<std::int64_t> uncounted_;          // bytes allocated minus released, by pool
+  std::int64_t* home_uncounted_;
 };
 
 // What placement could not be had, for weir topo and statistics.
@@ -205,10 +208,9 @@ class pools {
   atomic<bool> bind_refused_{false}, interleave_refused_{false};
 };
 
-inline void cache::count(int pool, std::int64_t bytes) noexcept {
-  std::int64_t& n = uncounted_[static_cast<std::size_t>(pool)];
-  n += bytes;
-  if (n >= pools::count_precision_bytes || n <= -pools::count_precision_bytes) report(pool);
+inline void cache::count(int pool, std::int64_t& uncounted, std::int64_t bytes) noexcept {
+  uncounted += bytes;
+  if (uncounted >= pools::count_precision_bytes || uncounted <= -pools::count_precision_bytes) [[unlikely]] report(pool);
 }
 
 }  // namespace weir::memory

@@ -36,8 +36,8 @@ void end_runtime(runtime_state* s) {
 
 }  // namespace
 
-frame* create_frame(runtime_state& rt, scope_state* scope, const task_ops* ops, const task_options& o, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment) {
-  return rt.engine.create(scope, ops, o, versions, accesses, closure_bytes, closure_alignment);
+frame* create_frame(runtime_state& rt, scope_state* scope, const task_ops* ops, const task_options& o, frame_size size) {
+  return rt.engine.create(scope, ops, o, size);
 }
 void discard_frame(runtime_state& rt, frame* f) noexcept { rt.engine.discard(f); }
 void submit_frame(runtime_state& rt, frame* f) { rt.engine.submit(f); }
@@ -74,7 +74,7 @@ datum* create_datum(runtime_state& rt, std::size_t elements, std::size_t element
 void fill_datum(datum* d, const void* values) {
   static constexpr task_ops nothing{nullptr, nullptr};
   flow::context& c = d->runtime->engine.current().flow;
-  frame* f = flow::create_frame(c, nullptr, &nothing, {.name = d->name}, 1, 0, 0, 1);
+  frame* f = flow::create_frame(c, nullptr, &nothing, {.name = d->name}, size_of_frame({.name = d->name}, 1, 0, 0, 1));
   cursor at{f};
   version& v = put_version(at, version_kind::replace, d, d->bytes);
   try {

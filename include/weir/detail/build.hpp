@@ -27,7 +27,8 @@ class views {
 
 namespace detail {
 
-frame* create_frame(runtime_state&, scope_state*, const task_ops*, const task_options&, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment);
+frame* create_frame(runtime_state&, scope_state*, const task_ops*, const task_options&, frame_size);
+[[noreturn]] void throw_too_many_accesses(const task_options&, std::size_t accesses);
 void discard_frame(runtime_state&, frame*) noexcept;  // the closure could not be built
 void submit_frame(runtime_state&, frame*);            // matches the accesses; the frame belongs to the runtime now
 [[noreturn]] void throw_null_access(const char* what);
@@ -37,11 +38,18 @@ void* window_data(access&) noexcept;
 
 // Where building or reading a frame has got to.
 struct cursor {
-  frame* task;
-  unsigned version = 0, access = 0;
+  explicit cursor(frame* f) : cursor(f, f->versions) {}
+  // As above, where the compiler knows how many versions the task has.
+  cursor(frame* f, std::size_t versions) : task(f), version(f->version_at(0)), access(f->access_behind(static_cast<unsigned>(versions))) {}
 
-  detail::version& next_version() { return *task->version_at(version++); }
-  detail::access& next_access() { return *task->access_at(access++); }
+  frame* task;
+  detail::version* version;
+  detail::access* access;
+
+  detail::version& next_version() { return *version++; }
+  detail::access& next_access() { return *access++; }
+  unsigned version_index() const { return static_cast<unsigned>(version - task->version_at(0)); }
+  unsigned access_index() const { return static_cast<unsigned>(access - task->access_at(0)); }
 };
 
 inline access& put_access(cursor& c, waiter_kind kind) {
@@ -51,12 +59,11 @@ inline access& put_access(cursor& c, waiter_kind kind) {
 }
 
 inline version& put_version(cursor& c, version_kind kind, resource* owner, std::uint64_t bytes) {
-  const unsigned index = c.version;
   version& v = *new (&c.next_version()) version();
   v.kind = kind;
   v.owner = owner;
   v.bytes = bytes;
-  v.frame_offset = static_cast<std::uint32_t>(sizeof(frame) + index * sizeof(version));
+  v.frame_offset = static_cast<std::uint32_t>(reinterpret_cast<char*>(&v) - reinterpret_cast<char*>(c.task));
   return v;
 }
 
@@ -66,7 +73,7 @@ template <class T>
   if (mode != access_mode::out) {
     access& a = put_access(c, mode == access_mode::in ? waiter_kind::read : waiter_kind::update);
     a.wanted = part.datum;
-    a.set_place(part.offset * sizeof(T), mode == access_mode::in ? 0 : c.version);
+    a.set_place(part.offset * sizeof(T), mode == access_mode::in ? 0 : c.version_index());
     a.bytes = part.count * sizeof(T);
   }
   if (mode == access_mode::out) put_version(c, version_kind::replace, part.datum, part.count * sizeof(T));
@@ -112,7 +119,7 @@ struct access_traits<datum_access<T, Mode>> {
   static constexpr bool has_argument = true, is_group = false;
   static std::size_t versions(const datum_access<T, Mode>&) { return Mode == access_mode::in ? 0 : 1; }
   static std::size_t accesses(const datum_access<T, Mode>&) { return Mode == access_mode::out ? 0 : 1; }
-  static void put(cursor& c, const datum_access<T, Mode>& a) { put_datum(c, a.part, Mode); }
+  [[gnu::always_inline]] static void put(cursor& c, const datum_access<T, Mode>& a) { put_datum(c, a.part, Mode); }
   static auto take(cursor& c, std::uint32_t) {
     if constexpr (Mode == access_mode::in) return take_access<T>(c.next_access());
     if constexpr (Mode == access_mode::out) return take_version<T>(c);
@@ -135,7 +142,7 @@ struct access_traits<group_access<T, Mode>> {
     for (const data<T>& d : g.members) put_datum(c, whole_of(d), Mode);
   }
   static views<element> take(cursor& c, std::uint32_t n) {
-    views<element> v(c.task, Mode == access_mode::in ? c.access : c.version, n);
+    views<element> v(c.task, Mode == access_mode::in ? c.access_index() : c.version_index(), n);
     if constexpr (Mode != access_mode::in) c.version += n;
     if constexpr (Mode != access_mode::out) c.access += n;
     return v;
@@ -183,8 +190,9 @@ struct access_traits<stream_group_access<T, Mode>> {
     for (const stream<T>& s : g.members) put_stream<T>(c, state_of(s), g.count, Mode);
   }
   static views<element> take(cursor& c, std::uint32_t n) {
-    views<element> v(c.task, Mode == stream_mode::push ? c.version : c.access, n);
-    (Mode == stream_mode::push ? c.version : c.access) += n;
+    views<element> v(c.task, Mode == stream_mode::push ? c.version_index() : c.access_index(), n);
+    if constexpr (Mode == stream_mode::push) c.version += n;
+    else c.access += n;
     return v;
   }
 };
@@ -241,7 +249,7 @@ struct closure {
 
   static void run(frame* f) {
     closure* k = of(f);
-    [[maybe_unused]] cursor c{f};
+    [[maybe_unused]] cursor c(f);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       // Braces: the arguments are read from the frame in the order of the accesses.
       std::tuple<decltype(argument<I>(c, *k))...> arguments{argument<I>(c, *k)...};
@@ -253,6 +261,14 @@ struct closure {
   static constexpr task_ops ops{&run, std::is_trivially_destructible_v<F> ? nullptr : &destroy};
 };
 
+// All constants, unless there are groups.
+inline frame_size size_of_frame(const task_options& options, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment) {
+  constexpr std::size_t most = 65535;
+  if (versions > most || accesses > most) [[unlikely]] throw_too_many_accesses(options, versions + accesses);
+  const std::size_t bytes = closure_offset(static_cast<unsigned>(versions), static_cast<unsigned>(accesses), closure_alignment) + closure_bytes;
+  return {static_cast<std::uint32_t>(bytes), static_cast<std::uint16_t>(versions), static_cast<std::uint16_t>(accesses)};
+}
+
 template <class Tuple, std::size_t... I>
 void spawn_tuple(runtime_state& rt, scope_state* scope, const task_options& options, Tuple&& args, std::index_sequence<I...>) {
   using tuple = std::remove_cvref_t<Tuple>;
@@ -260,10 +276,11 @@ void spawn_tuple(runtime_state& rt, scope_state* scope, const task_options& opti
   using body = std::decay_t<std::tuple_element_t<n, tuple>>;
   using closure_type = closure<body, std::remove_cvref_t<std::tuple_element_t<I, tuple>>...>;
   static_assert(alignof(closure_type) <= 64, "weir: a task's closure may be aligned to at most 64 bytes");
+  static_assert(sizeof(closure_type) < std::size_t{1} << 31, "weir: a task's closure may have at most 2 GiB");
 
   std::size_t versions = (std::size_t{0} + ... + access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::versions(std::get<I>(args)));
   std::size_t accesses = (std::size_t{0} + ... + access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::accesses(std::get<I>(args)));
-  frame* f = create_frame(rt, scope, &closure_type::ops, options, versions, accesses, sizeof(closure_type), alignof(closure_type));
+  frame* f = create_frame(rt, scope, &closure_type::ops, options, size_of_frame(options, versions, accesses, sizeof(closure_type), alignof(closure_type)));
   closure_type* k = closure_type::at(f, versions, accesses);
   try {
     new (k) closure_type{std::forward<std::tuple_element_t<n, tuple>>(std::get<n>(args)), {}};
@@ -273,7 +290,7 @@ void spawn_tuple(runtime_state& rt, scope_state* scope, const task_options& opti
   }
   try {
     (k->template note_size<I>(std::get<I>(args)), ...);
-    [[maybe_unused]] cursor c{f};
+    [[maybe_unused]] cursor c(f, versions);
     (access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::put(c, std::get<I>(args)), ...);
     submit_frame(rt, f);
   } catch (...) {

@@ -129,6 +129,12 @@ struct task_ops {
 
 enum class frame_state : std::uint8_t { free = 0, creating, waiting, ready, running, done };
 
+// How large a task is in memory; one register when it is created.
+struct frame_size {
+  std::uint32_t bytes;  // of the frame, its records and its closure
+  std::uint16_t versions, accesses;
+};
+
 struct alignas(64) frame {
   static constexpr std::uint16_t no_main_input = 0xffff;
   static constexpr std::uint32_t being_created = std::uint32_t{1} << 31;
@@ -158,7 +164,8 @@ struct alignas(64) frame {
 
   bool has_no_data() const { return versions == 0 && accesses == 0; }
   version* version_at(unsigned i) { return reinterpret_cast<version*>(reinterpret_cast<char*>(this) + sizeof(frame)) + i; }
-  access* access_at(unsigned i) { return reinterpret_cast<access*>(version_at(versions)) + i; }
+  access* access_at(unsigned i) { return access_behind(versions) + i; }
+  access* access_behind(unsigned all_versions) { return reinterpret_cast<access*>(version_at(all_versions)); }
   const char* display_name() const { return name != nullptr ? name : "(unnamed)"; }
 };
 static_assert(sizeof(frame) == 64);

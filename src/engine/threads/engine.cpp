@@ -22,6 +22,8 @@ std::map<std::uint64_t, engine*>& registry() {
 
 }  // namespace
 
+thread_local constinit thread_binding used_last;
+
 // What a thread remembers: its slot in the engine it used last, and all its guest slots.
 struct thread_exit {
   struct guest {
@@ -49,15 +51,10 @@ struct thread_exit {
 
 namespace {
 
-struct thread_binding {
-  std::uint64_t engine_id = 0;
-  slot* current = nullptr;
-};
-thread_local thread_binding binding;    // in the engine used last
 thread_local thread_binding as_worker;  // in the engine whose worker the thread is: it may use others meanwhile
 
 // A forked child looks again and then finds out that the workers stayed in the parent.
-[[maybe_unused]] const int forget_binding = pthread_atfork(nullptr, nullptr, [] { binding = as_worker = {}; });
+[[maybe_unused]] const int forget_binding = pthread_atfork(nullptr, nullptr, [] { used_last = as_worker = {}; });
 
 thread_local thread_exit leaving;
 
@@ -124,11 +121,6 @@ void engine::throw_if_forked() const {
 
 slot* engine::this_worker() { return as_worker.current; }
 
-slot& engine::current() {
-  if (binding.engine_id == id_) [[likely]] return *binding.current;
-  return guest_slot();
-}
-
 bool engine::in_task() const { return as_worker.engine_id == id_ && as_worker.current->depth > 0; }
 
 int engine::node_of_calling_cpu() const {
@@ -146,13 +138,13 @@ void engine::refresh_node(slot& s) {
 slot& engine::guest_slot() {
   throw_if_forked();
   if (as_worker.engine_id == id_) {
-    binding = as_worker;
-    return *binding.current;
+    used_last = as_worker;
+    return *used_last.current;
   }
   for (const auto& g : leaving.guests)
     if (g.engine_id == id_) {
-      binding = {id_, slot_at(g.index)};
-      return *binding.current;
+      used_last = {id_, slot_at(g.index)};
+      return *used_last.current;
     }
   std::lock_guard guard(guests_mutex_);
   slot* found = nullptr;
@@ -169,13 +161,13 @@ slot& engine::guest_slot() {
   found->taken.store(1, std::memory_order_relaxed);
   refresh_node(*found);
   leaving.remember({id_, found->index()});
-  binding = {id_, found};
+  used_last = {id_, found};
   return *found;
 }
 
 void engine::become_worker(slot& s) {
   s.stack_low = os::this_thread_stack().low;
-  binding = as_worker = {id_, &s};
+  used_last = as_worker = {id_, &s};
 }
 
 void engine::worker_main(int worker, int cpu) {
@@ -193,7 +185,7 @@ void engine::worker_main(int worker, int cpu) {
   // Nobody may look into a slot that is not there yet.
   while (workers_ready_.load(std::memory_order_acquire) < scheduler_.worker_count()) sched_yield();
   while (frame* f = next_task(*mine)) execute(*mine, f);
-  binding = as_worker = {};
+  used_last = as_worker = {};
 }
 
 }  // namespace weir::engine

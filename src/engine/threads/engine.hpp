@@ -48,6 +48,13 @@ struct alignas(cache_line_bytes) slot {
   int index() const { return queues.index; }
 };
 
+// The slot a thread uses in some engine.
+struct thread_binding {
+  std::uint64_t engine_id = 0;
+  slot* current = nullptr;
+};
+extern thread_local constinit thread_binding used_last;  // by the calling thread
+
 struct options {
   bool bind = true;
   std::size_t backlog = 0;
@@ -64,9 +71,12 @@ class engine {
   void stop();
 
   // The calling thread's slot: a worker's own, or a guest's, made on first use.
-  slot& current();
+  slot& current() {
+    if (used_last.engine_id == id_) [[likely]] return *used_last.current;
+    return guest_slot();
+  }
 
-  frame* create(scope_state*, const detail::task_ops*, const task_options&, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment);
+  frame* create(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void discard(frame*) noexcept;
   void submit(frame*);
   // After something was released outside of tasks: what became ready by it is queued.

@@ -71,11 +71,11 @@ void engine::check_affinity(const task_options& o) const {
     throw usage_error(std::string("task ") + (o.name ? o.name : "(unnamed)") + ": require(" + std::to_string(o.affinity.node) + ") can never be met, that node has no worker");
 }
 
-frame* engine::create(scope_state* scope, const detail::task_ops* ops, const task_options& o, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment) {
+frame* engine::create(scope_state* scope, const detail::task_ops* ops, const task_options& o, detail::frame_size size) {
   slot& s = current();
   if (s.spawns_until_check-- == 0) throttle(s);
   if (o.affinity.node != -1 || o.affinity.required) check_affinity(o);
-  return flow::create_frame(s.flow, scope, ops, o, versions, accesses, closure_bytes, closure_alignment);
+  return flow::create_frame(s.flow, scope, ops, o, size);
 }
 
 void engine::discard(frame* f) noexcept { flow::free_frame(current().flow, f); }
@@ -172,8 +172,10 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   const auto over = [&] { return nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0; };
   auto manners = sched::scheduler::manners::patient;
   unsigned dozes = 0;  // that lasted until their time was up
-  spin_clock spin(spin_ns_);
-  for (int round = 0;; round++) {
+  // Who leaves small tasks to others disturbs them by looking, and has no use for being fast.
+  const bool small = s.queues.sizes.all_small();
+  spin_clock spin(small ? 0 : spin_ns_);
+  for (int round = small ? rounds_at_least - 1 : 0;; round++) {
     if (over()) return found(nullptr);
     if (frame* f = scheduler_.take_own(s.queues)) return found(f);
     const bool far = round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
@@ -186,7 +188,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
       continue;
     }
     manners = rest(s, dozes, over);
-    round = rounds_at_least - rounds_after_waking;
+    round = rounds_at_least - (s.queues.sizes.all_small() ? 1 : rounds_after_waking);
     spin.end();
   }
 }
@@ -230,7 +232,11 @@ void engine::execute(slot& s, frame* f) {
     } else if (f->has_no_data()) {
       flow::free_frame(s.flow, f);
     } else {
-      flow::complete(s.flow, f, cause);
+      const flow::traffic bytes = flow::complete(s.flow, f, cause);
+      if (!shared_.several_nodes && cause == nullptr) {
+        s.read_bytes[0].add(bytes.read);
+        s.written_bytes[0].add(bytes.written);
+      }
     }
     s.queues.running = outer;
     s.depth--;
@@ -273,18 +279,13 @@ const char* engine::run_body(slot& s, frame* f) {
   if (!bound_) refresh_node(s);
   try {
     const bool no_data = f->has_no_data();
-    const flow::traffic bytes = no_data ? flow::traffic{} : flow::prepare(s.flow, f);
-    const std::uint64_t period = shared_.several_nodes ? tasks_per_sample_of_several_nodes : tasks_per_sample;
-    const bool timed = s.queues.finished.read() % period == 0 || s.queues.sizes.probing();
+    if (!no_data) flow::prepare(s.flow, f);
+    const std::uint64_t period = shared_.several_nodes ? tasks_per_sample_of_several_nodes : tasks_per_sample;  // powers of two
+    const bool timed = (s.queues.finished.read() & (period - 1)) == 0 || s.queues.sizes.probing();
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
     if (timed) note_task_time(s.queues, os::now_ns() - begin);
-    if (!shared_.several_nodes && !no_data) {
-      s.read_bytes[0].add(bytes.read);
-      s.written_bytes[0].add(bytes.written);
-    } else if (!no_data) {
-      count_bytes(s, f);
-    }
+    if (shared_.several_nodes && !no_data) count_bytes(s, f);
   } catch (...) {
     cause = f->display_name();
     record_failure(f, cause, std::current_exception());
