@@ -3,6 +3,7 @@
 
 #include "base/base.hpp"
 #include "flow/creators.hpp"
+#include "flow/solitude.hpp"
 #include "memory/memory.hpp"
 #include "os/os.hpp"
 
@@ -69,6 +70,7 @@ struct shared {
   std::unique_ptr<address_map> addresses;
   std::unique_ptr<stream_registry> streams;
   creation_right creation;
+  flow::solitude solitude;
 };
 
 // One per thread that creates or executes tasks; used by one thread at a time.
@@ -82,8 +84,25 @@ struct context {
   int node;                     // the thread's, as an index; where it allocates
   const std::uint32_t creator;  // owner id for resource locks, never 0
   flow::creator as_creator;
+  visitor as_visitor;
+  bool alone = false;           // while it is inside: nobody else is, nor can be
   const bool seen_busy;         // a worker: while it creates tasks nobody thinks that all is quiet
   ready_list ready;
+};
+
+// Held by whoever changes a version's counts or lists. Not nested.
+class visit {
+ public:
+  explicit visit(context& c) : context_(c) { c.alone = c.common.solitude.enter(c.as_visitor); }
+  ~visit() {
+    context_.alone = false;
+    context_.common.solitude.leave(context_.as_visitor);
+  }
+  visit(const visit&) = delete;
+  visit& operator=(const visit&) = delete;
+
+ private:
+  context& context_;
 };
 
 }  // namespace weir::flow

@@ -78,9 +78,10 @@ class creation_right {
 // Alone, or not, as long as it lives.
 class creating {
  public:
-  creating(creation_right& right, creator& me) : right_(right), me_(me), alone_(right.enter(me)) {}
+  // `nobody_else`: nobody else can be creating now, who has the right is not asked.
+  creating(creation_right& right, creator& me, bool nobody_else = false) : right_(right), me_(me), entered_(!nobody_else && right.enter(me)), alone_(entered_ || nobody_else) {}
   ~creating() {
-    if (alone_) right_.leave(me_);
+    if (entered_) right_.leave(me_);
   }
   creating(const creating&) = delete;
   creating& operator=(const creating&) = delete;
@@ -89,7 +90,7 @@ class creating {
  private:
   creation_right& right_;
   creator& me_;
-  const bool alone_;
+  const bool entered_, alone_;
 };
 
 }  // namespace weir::flow

@@ -27,7 +27,7 @@ void attach(context& c, stream_window& w, const stream_state::segment& s) {
   w.matched += piece.bytes;
   s.source->users.fetch_add(version::one_user, std::memory_order_relaxed);  // the segment holds one itself
   w.task->pending.fetch_add(1, std::memory_order_relaxed);                  // the match as such is still pending
-  if (!subscribe(*s.source, piece.wait)) satisfy(c, piece.wait, s.source->failed ? failure_of(s.source->producer()) : nullptr);
+  if (!subscribe(c, *s.source, piece.wait)) satisfy(c, piece.wait, s.source->failed ? failure_of(s.source->producer()) : nullptr);
 }
 
 // Segments that every later window starts behind.
@@ -94,7 +94,7 @@ void close_window(context& c, stream_window* w) {
 
 // In ascending order of address, as every task that names several. A stream whose last handle is just going away is
 // still in the registry as long as that is locked.
-locked_streams::locked_streams(context& c) : context_(c), creating_(c.common.creation, c.as_creator) {
+locked_streams::locked_streams(context& c) : context_(c), creating_(c.common.creation, c.as_creator, c.alone) {
   stream_registry& r = *c.common.streams;
   r.lock.lock();
   if (creating_.alone()) return;
@@ -129,7 +129,10 @@ void release(context& c, stream_state* s) {
   if (s->written > s->read)
     std::fprintf(stderr, "weir: stream %s%s%s: %llu elements that no task consumed were dropped\n", s->name ? "\"" : "", s->name ? s->name : "(unnamed)", s->name ? "\"" : "",
                  static_cast<unsigned long long>((s->written - s->read) / s->element_bytes));
-  for (const auto& segment : s->segments) drop_users(c, *segment.source);
+  {
+    const visit here(c);
+    for (const auto& segment : s->segments) drop_users(c, *segment.source);
+  }
   if (s->retire != nullptr) s->retire(s);
   delete s;
 }

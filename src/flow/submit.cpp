@@ -19,7 +19,7 @@ using detail::version_kind;
 // The right to match a task to the resources it names: of the sole creator, or by locking all of them together.
 class resource_set {
  public:
-  resource_set(context& c, frame* f) : context_(c), creating_(c.common.creation, c.as_creator) {
+  resource_set(context& c, frame* f) : context_(c), creating_(c.common.creation, c.as_creator, c.alone) {
     if (!creating_.alone()) lock_all(f);
   }
   ~resource_set() {
@@ -231,10 +231,10 @@ void announce_versions(context& c, frame* f, const inputs& in) {
 }
 
 // The read that will probably be there last is waited for first: most others are there then.
-inline bool start_reads(frame* f, const inputs& in) {
+inline bool start_reads(context& c, frame* f, const inputs& in) {
   access& last = *in.deepest_read;
   f->next_read = 0;
-  return (last.source->published() || !subscribe(*last.source, last)) && await_reads(f);
+  return (last.source->published() || !subscribe(c, *last.source, last)) && await_reads(c, f);
 }
 
 // A task that only reads and writes data: nobody but its creator, and then whoever it waits for, knows of it, so nothing
@@ -242,7 +242,7 @@ inline bool start_reads(frame* f, const inputs& in) {
 inline void wait_for_reads(context& c, frame* f, const inputs& in) {
   f->pending.store(1, std::memory_order_relaxed);
   f->state.store(frame_state::waiting, std::memory_order_release);
-  if (in.reads == 0 || start_reads(f, in)) {
+  if (in.reads == 0 || start_reads(c, f, in)) {
     f->pending.store(0, std::memory_order_relaxed);
     make_ready(c, f);
   }
@@ -314,6 +314,7 @@ void submit_update(context& c, frame* f) {
 }  // namespace
 
 void submit(context& c, frame* f) {
+  const visit here(c);
   f->live.store(f->versions, std::memory_order_relaxed);
   if (c.seen_busy && f->unusual == 0) return submit_usual(c, f);
   if (c.seen_busy && f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
@@ -325,7 +326,7 @@ void submit(context& c, frame* f) {
   if (c.seen_busy && in.reads == f->accesses) return wait_for_reads(c, f, in);
   f->state.store(frame_state::waiting, std::memory_order_release);  // who sees it waiting sees what was made ready before
   // All reads together count as one.
-  const bool reads_there = in.reads > 0 && start_reads(f, in);
+  const bool reads_there = in.reads > 0 && start_reads(c, f, in);
   drop_pending(c, f, frame::being_created + in.satisfied + (in.reads == 0 ? 0 : in.reads - 1 + (reads_there ? 1 : 0)));
 }
 

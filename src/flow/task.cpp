@@ -120,6 +120,7 @@ inline traffic complete_usual(context& c, frame* f, const char* cause) {
 }  // namespace
 
 traffic complete(context& c, frame* f, const char* cause) {
+  const visit here(c);
   if (cause != nullptr) f->skipped_because.store(cause, std::memory_order_relaxed);
   f->state.store(frame_state::done, std::memory_order_relaxed);
   return f->unusual == 0 ? complete_usual(c, f, cause) : complete_unusual(c, f, cause);

@@ -54,13 +54,43 @@ inline void find_out_place(context& c, version& v) {
   v.node = static_cast<std::int16_t>(told != memory::place_unknown ? told : c.node);
 }
 
+namespace implementation {
+
+// What is one atomic operation among others is a load and a store for who is alone.
+inline std::uint64_t add_users(context& c, version& v, std::uint64_t change) {
+  if (!c.alone) return v.users.fetch_add(change, std::memory_order_acq_rel) + change;
+  const std::uint64_t users = v.users.load(std::memory_order_relaxed) + change;
+  v.users.store(users, std::memory_order_relaxed);
+  return users;
+}
+inline bool replace_waiters(context& c, version& v, waiter*& expected, waiter* with) {
+  if (!c.alone) return v.waiters.compare_exchange_weak(expected, with, std::memory_order_release, std::memory_order_acquire);
+  v.waiters.store(with, std::memory_order_release);
+  return true;
+}
+inline waiter* take_waiters(context& c, version& v) {
+  if (!c.alone) return v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
+  waiter* const all = v.waiters.load(std::memory_order_relaxed);
+  v.waiters.store(version::published_mark(), std::memory_order_release);
+  return all;
+}
+inline bool last_version_of(context& c, frame* f) {
+  if (f->versions == 1) return true;
+  if (!c.alone) return f->live.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  const auto left = static_cast<std::uint16_t>(f->live.load(std::memory_order_relaxed) - 1);
+  f->live.store(left, std::memory_order_relaxed);
+  return left == 0;
+}
+
+}  // namespace implementation
+
 // Puts a waiter on the version's list. False if the version is published already: nothing to wait for.
-inline bool subscribe(version& v, waiter& w) {
+inline bool subscribe(context& c, version& v, waiter& w) {
   waiter* head = v.waiters.load(std::memory_order_acquire);
   do {
     if (head == version::published_mark()) return false;
     w.next = head;
-  } while (!v.waiters.compare_exchange_weak(head, &w, std::memory_order_release, std::memory_order_acquire));
+  } while (!implementation::replace_waiters(c, v, head, &w));
   return true;
 }
 
@@ -84,7 +114,7 @@ inline void drop_pending(context& c, frame* f, std::uint32_t n) {
 //
 // One at a time, because a task whose producers all have to tell it costs two atomic operations an input, and moves its
 // frame's line between as many caches. Who is told last finds the others there.
-inline bool await_reads(frame* f) {
+inline bool await_reads(context& c, frame* f) {
   const unsigned n = f->accesses;
   for (std::uintptr_t i = f->next_read; i < n; i++) {
     access& a = *f->access_at(static_cast<unsigned>(i));
@@ -92,7 +122,7 @@ inline bool await_reads(frame* f) {
     version& v = *a.source;
     if (!v.published()) {
       f->next_read = i;  // again this one: whether it failed is seen only now
-      if (subscribe(v, a)) return false;
+      if (subscribe(c, v, a)) return false;
     }
     if (v.failed) [[unlikely]] f->skipped_because.store(failure_of(v.producer()), std::memory_order_relaxed);
   }
@@ -115,14 +145,16 @@ inline void bury(context& c, version& v) {
   release_buffer(c, v);
   frame* f = v.producer();
   // The frame's last version takes the frame along. Frames with one version need no count.
-  if (f->versions == 1 || f->live.fetch_sub(1, std::memory_order_acq_rel) == 1) free_frame(c, f);
+  if (last_version_of(c, f)) free_frame(c, f);
 }
 
 // Nobody uses the version, nobody will. If its producer is not done yet, that one buries it.
 inline void unwanted(context& c, version& v) {
   if (!v.published()) {
-    waiter* nobody = nullptr;  // who waits for it uses it
-    if (v.waiters.compare_exchange_strong(nobody, version::unwanted_mark(), std::memory_order_release, std::memory_order_acquire)) return;
+    // Who waits for it uses it: nobody does, or it is published by now.
+    waiter* nobody = nullptr;
+    while (nobody == nullptr)
+      if (replace_waiters(c, v, nobody, version::unwanted_mark())) return;
   }
   bury(c, v);
 }
@@ -132,7 +164,7 @@ inline void unwanted(context& c, version& v) {
 // so nothing of it is looked at.
 inline void unused(context& c, version& v, std::uint64_t users) {
   if ((users & version::has_heir) != 0) {
-    if (!subscribe(v, *v.heir)) satisfy(c, *v.heir, v.failed ? failure_of(v.producer()) : nullptr);
+    if (!subscribe(c, v, *v.heir)) satisfy(c, *v.heir, v.failed ? failure_of(v.producer()) : nullptr);
   } else if (users == 0) {
     unwanted(c, v);
   }
@@ -141,7 +173,7 @@ inline void unused(context& c, version& v, std::uint64_t users) {
 // One operation: the readers matched since it became current arrive, and it is current no longer.
 inline void retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t heir) {
   const std::uint64_t change = new_readers * version::one_user + heir - version::while_current;
-  const std::uint64_t users = v.users.fetch_add(change, std::memory_order_acq_rel) + change;
+  const std::uint64_t users = add_users(c, v, change);
   if (low_half(users) == 0) unused(c, v, users);
 }
 
@@ -150,7 +182,7 @@ inline void tell(context& c, waiter* w, const char* cause) {
   while (w != nullptr) {
     waiter* next = w->next;
     if (w->kind() == waiter_kind::read) {
-      if (await_reads(w->task())) drop_pending(c, w->task(), 1);
+      if (await_reads(c, w->task())) drop_pending(c, w->task(), 1);
     } else if (w->kind() == waiter_kind::external) {
       static_cast<external_wait*>(w)->signal();
     } else {
@@ -166,12 +198,12 @@ inline void tell(context& c, waiter* w, const char* cause) {
 // else can come, and a look is enough.
 inline void drop_users(context& c, version& v, std::uint64_t n = version::one_user) {
   if (v.users.load(std::memory_order_acquire) == n && v.published()) return implementation::bury(c, v);
-  const std::uint64_t users = v.users.fetch_sub(n, std::memory_order_acq_rel) - n;
+  const std::uint64_t users = implementation::add_users(c, v, std::uint64_t{0} - n);
   if (implementation::low_half(users) == 0) implementation::unused(c, v, users);
 }
 
 inline void drop_view(context& c, version& v) {
-  if (v.users.fetch_sub(version::one_view, std::memory_order_acq_rel) == version::one_view) implementation::unwanted(c, v);
+  if (implementation::add_users(c, v, std::uint64_t{0} - version::one_view) == 0) implementation::unwanted(c, v);
 }
 
 // The producer is done: whoever waits is told. The version may be gone on return, and with a frame's last one the frame.
@@ -180,7 +212,7 @@ inline void publish(context& c, version& v, const char* cause) {
     if (v.published()) return drop_view(c, v);  // declare_failed() was before
     v.failed = true;
   }
-  waiter* w = v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
+  waiter* w = implementation::take_waiters(c, v);
   if (w == version::unwanted_mark()) return implementation::bury(c, v);
   implementation::tell(c, w, cause);
 }
@@ -194,12 +226,12 @@ inline void declare_failed(context& c, version& v, const char* cause) {
     if (users == 0) return;
   } while (!v.users.compare_exchange_weak(users, users + version::one_view, std::memory_order_relaxed, std::memory_order_relaxed));
   v.failed = true;
-  implementation::tell(c, v.waiters.exchange(version::published_mark(), std::memory_order_acq_rel), cause);
+  implementation::tell(c, implementation::take_waiters(c, v), cause);
 }
 
 // The heir is done.
 inline void drop_heir(context& c, version& v) {
-  if (v.users.load(std::memory_order_acquire) == version::has_heir || v.users.fetch_sub(version::has_heir, std::memory_order_acq_rel) == version::has_heir) implementation::bury(c, v);
+  if (v.users.load(std::memory_order_acquire) == version::has_heir || implementation::add_users(c, v, std::uint64_t{0} - version::has_heir) == 0) implementation::bury(c, v);
 }
 
 // A new version takes the place of a datum's current one. The datum is locked.
@@ -223,7 +255,10 @@ inline void succeed_current(context& c, datum& d, version& v, access& heir) {
 }
 
 // The datum is gone: its current version will have no more readers than those matched.
-inline void let_current_go(context& c, version& v, std::uint64_t readers) { implementation::retire(c, v, readers, 0); }
+inline void let_current_go(context& c, version& v, std::uint64_t readers) {
+  const visit here(c);
+  implementation::retire(c, v, readers, 0);
+}
 
 enum class lock_result { locked, mine_already, busy };
 inline lock_result try_lock_resource(context& c, resource& r) {
@@ -239,10 +274,10 @@ inline void lock_resource(context& c, resource& r) {
 
 inline void unlock_resource(resource& r) { r.owner.store(0, std::memory_order_release); }
 
-// The right to look at one datum's current version, and to change it.
+// The right to look at one datum's current version, and to change it; inside a visit.
 class held_datum {
  public:
-  held_datum(context& c, datum& d) : creating_(c.common.creation, c.as_creator), datum_(d) {
+  held_datum(context& c, datum& d) : creating_(c.common.creation, c.as_creator, c.alone), datum_(d) {
     if (!creating_.alone()) lock_resource(c, d);
   }
   ~held_datum() {

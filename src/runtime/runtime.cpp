@@ -113,6 +113,7 @@ version* acquire_view(datum* d) {
   flow::context& c = e.current().flow;
   version* v = nullptr;
   {
+    const flow::visit here(c);
     const flow::held_datum held(c, *d);
     v = d->current;
     if (v != nullptr) v->users.fetch_add(version::one_view, std::memory_order_relaxed);
@@ -124,7 +125,11 @@ version* acquire_view(datum* d) {
   }
   flow::external_wait wait(&engine::engine::notify, &e);
   std::exception_ptr gave_up;
-  if (flow::subscribe(*v, wait)) {
+  const bool must_wait = [&] {
+    const flow::visit here(c);
+    return flow::subscribe(c, *v, wait);
+  }();
+  if (must_wait) {
     try {
       e.wait_until([&] { return wait.done(); });
     } catch (const deadlock_error&) {
@@ -143,6 +148,7 @@ version* acquire_view(datum* d) {
 void release_view(runtime_state& rt, version* v) noexcept {
   if (rt.engine.forked()) return;
   engine::slot& s = rt.engine.current();
+  const flow::visit here(s.flow);
   flow::drop_view(s.flow, *v);
 }
 

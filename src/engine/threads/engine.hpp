@@ -41,6 +41,8 @@ struct alignas(cache_line_bytes) slot {
   const char* stack_low = nullptr;      // workers: where helping must stop
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
+  std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)
+  std::uint64_t alone_pause_ns = 0;     // until that is tried again
   counter refused;                      // tasks; in queues they count as spawned and as finished
   counter recorded;                     // tasks of graphs: finished minus started. They exist anyway and are no backlog
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
@@ -136,6 +138,8 @@ class engine {
   void execute(slot&, frame*);
   const char* run_body(slot&, frame*);
   void count_bytes(slot&, frame*);
+  void note_time(slot&, std::uint64_t begin_ns, std::uint64_t end_ns);
+  void seek_solitude(slot&, std::uint64_t now_ns);
   void record_failure(frame*, const char* name, std::exception_ptr);
   void finished_one(slot&);
   void enter_scope(slot&, scope_state*);

@@ -25,11 +25,9 @@ constexpr std::int64_t credit_batch = 64;
 // Of a failure's message, from each end. Less cuts ordinary ones; more grows with the square of the depth of nesting.
 constexpr std::size_t message_part_bytes = 1000;
 
-void note_task_time(sched::slot_queues& q, std::uint64_t ns) {
-  q.sizes.note(ns);
-  const std::uint64_t us = std::clamp<std::uint64_t>(ns / 1000, 1, 1'000'000);
-  q.typical_task_us = static_cast<std::uint32_t>(q.typical_task_us == 0 ? us : (3ull * q.typical_task_us + us) / 4);
-}
+// To make a worker alone, and to end that, costs some microseconds each; being alone saves a third of what a small task
+// costs. Longer pauses: more of a run without. Shorter: more of it lost where others come all the time.
+constexpr std::uint64_t shortest_alone_pause_ns = 100'000, longest_alone_pause_ns = 100'000'000;
 
 // How long an idle worker has been spinning. Looks at the clock only while it does.
 class spin_clock {
@@ -284,7 +282,7 @@ const char* engine::run_body(slot& s, frame* f) {
     const bool timed = (s.queues.finished.read() & (period - 1)) == 0 || s.queues.sizes.probing();
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
-    if (timed) note_task_time(s.queues, os::now_ns() - begin);
+    if (timed) note_time(s, begin, os::now_ns());
     if (shared_.several_nodes && !no_data) count_bytes(s, f);
   } catch (...) {
     cause = f->display_name();
@@ -292,6 +290,25 @@ const char* engine::run_body(slot& s, frame* f) {
   }
   destroy_closure(f);
   return cause;
+}
+
+// Of a sample of its tasks.
+void engine::note_time(slot& s, std::uint64_t begin_ns, std::uint64_t end_ns) {
+  sched::slot_queues& q = s.queues;
+  q.sizes.note(end_ns - begin_ns);
+  const std::uint64_t us = std::clamp<std::uint64_t>((end_ns - begin_ns) / 1000, 1, 1'000'000);
+  q.typical_task_us = static_cast<std::uint32_t>(q.typical_task_us == 0 ? us : (3ull * q.typical_task_us + us) / 4);
+  seek_solitude(s, end_ns);
+}
+
+// The only worker that is awake. If others come soon each time, it tries again later and later.
+void engine::seek_solitude(slot& s, std::uint64_t now_ns) {
+  if (now_ns - s.alone_since_ns < s.alone_pause_ns || shared_.solitude.belongs_to(s.flow.as_visitor)) return;
+  if (scheduler_.sleep.sleeping() < scheduler_.worker_count() - 1) return;
+  const bool ended_soon = now_ns - s.alone_since_ns < 16 * s.alone_pause_ns;
+  s.alone_pause_ns = ended_soon ? std::min(2 * s.alone_pause_ns, longest_alone_pause_ns) : shortest_alone_pause_ns;
+  s.alone_since_ns = now_ns;
+  shared_.solitude.begin(s.flow.as_visitor, [&](auto&& f) { for_each_slot([&](const slot& other) { f(other.flow.as_visitor); }); });
 }
 
 // By distance from where the task ran to where its data are.

@@ -73,6 +73,7 @@ std::string engine::cancel_stuck(slot& s) {
 // reach a waiting task through a stream it pops from, so with all streams locked the tasks that are listed stay where
 // they are: those that were fed before are on their way, and then the second look finds that nothing is stuck.
 std::string engine::give_up_waiting(slot& s) {
+  const flow::visit here(s.flow);
   flow::locked_streams streams(s.flow);
   const std::uint32_t epoch = scheduler_.sleep.wake_epoch();
   if (!stuck()) return {};
