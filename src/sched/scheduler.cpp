@@ -291,7 +291,7 @@ void scheduler::published(slot_queues& self) {
   if (worker_count() == 1) return;  // it is awake
   if (watching_.load(std::memory_order_relaxed) > 0 && self.sizes.all_small()) return;
   if (anything_held_back()) update_offer(self);
-  atomic_fence(std::memory_order_seq_cst);
+  light_fence();
   if (anything_held_back() && dozing_.load(std::memory_order_relaxed) > 0 && !leaves_something(self)) {
     const auto& mates = workers_of_node_[static_cast<std::size_t>(self.node)];
     if (mates.size() > 1) sleep.wake_any_of(mates.front(), mates.back() + 1);

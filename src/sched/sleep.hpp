@@ -9,6 +9,7 @@
 // it sleeps, and the last one to stop searching because it found something wakes another.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <memory>
@@ -29,8 +30,11 @@ class sleep_control {
   // ---- Publishers: any thread, after it has made work visible in some queue.
 
   // Wakes a sleeper if there are any and nobody is searching; looks for one from worker `near` upwards, wrapping.
-  // When there is nothing to do: a fence and one load, some 5 ns.
+  // If nobody sleeps: one load. Else a fence and another one, some 5 ns. Who is falling asleep at this moment may be
+  // missed, and then finds the work itself after unsure_microseconds.
   void work_published(int near = 0) {
+    Atomics::light_fence();
+    if (sleeping_in(state_.load(std::memory_order_relaxed)) <= 0) return;
     Atomics::fence(std::memory_order_seq_cst);
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
     if (sleeping_in(state) > 0 && searching_in(state) <= 0) wake_from(near);
@@ -74,8 +78,8 @@ class sleep_control {
     return searching_in(before) <= 1 && sleeping_in(before) > 0;
   }
 
-  // A searching worker found nothing and goes to sleep. any_work_left() is called once, after the worker counts as
-  // asleep; if true the call returns at once. It must look at every queue this worker could take work from (relaxed
+  // A searching worker found nothing and goes to sleep. any_work_left() is called after the worker counts as asleep, and
+  // again after unsure_microseconds; if true the call returns at once. It must look at every queue this worker could take work from (relaxed
   // loads do) and at the condition of a nested wait. If there is none and everybody now sleeps, everybody_asleep() is
   // called before this worker blocks; it may wake workers. It is called by the last one who falls asleep, and may
   // be called although somebody is just being woken by a thread that is no worker, so it has to judge by counts of
@@ -90,6 +94,7 @@ class sleep_control {
       return;
     }
     if (last) everybody_asleep();
+    if (over_after_first_part(mine, any_work_left, unsure_microseconds)) return;
     while (mine.load(std::memory_order_acquire) == asleep) Atomics::wait(mine, asleep);
   }
   // As sleep, but for at most this long: for a worker that leaves work to others and wants to see what became of it.
@@ -100,7 +105,10 @@ class sleep_control {
     const bool last = falls_asleep(mine);
     const bool waits = !any_work_left();
     if (waits && last) everybody_asleep();
-    if (waits) Atomics::wait_for(mine, asleep, microseconds);
+    const std::uint32_t first = std::min(microseconds, unsure_microseconds);
+    if (waits && microseconds <= first) Atomics::wait_for(mine, asleep, first);
+    else if (waits && over_after_first_part(mine, any_work_left, first)) return false;
+    else if (waits) Atomics::wait_for(mine, asleep, microseconds - first);
     // Woken: the waker has done the accounting. Time is up, or for no reason: as if it had not gone to sleep.
     return cancel(mine) && waits;
   }
@@ -124,6 +132,10 @@ class sleep_control {
   int searching() const { return searching_in(state_.load(std::memory_order_relaxed)); }
   // Counts wake-ups, modulo 2^32. The same number before and after everybody was seen asleep: nobody was woken between.
   std::uint32_t wake_epoch() const { return static_cast<std::uint32_t>(state_.load(std::memory_order_relaxed) >> 32); }
+
+  // How long a worker may sleep beside work that was published while it fell asleep. Longer: such work waits longer.
+  // Shorter: more of those who sleep for a short time make everybody pass a fence.
+  static constexpr std::uint32_t unsure_microseconds = 1000;
 
  private:
   using word = typename Atomics::template atomic<std::uint32_t>;
@@ -168,6 +180,18 @@ class sleep_control {
     const std::uint64_t before = state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
     Atomics::fence(std::memory_order_seq_cst);
     return sleeping_in(before) + 1 >= workers_;
+  }
+
+  // The first part of a sleep. The publisher's light fence needs a heavy one here, which is too dear for a short sleep.
+  // True: it is over.
+  template <class AnyWorkLeft>
+  bool over_after_first_part(word& mine, AnyWorkLeft&& any_work_left, std::uint32_t microseconds) {
+    Atomics::wait_for(mine, asleep, microseconds);
+    if (mine.load(std::memory_order_acquire) != asleep) return true;
+    Atomics::heavy_fence();
+    if (!any_work_left()) return false;
+    cancel(mine);
+    return true;
   }
 
   // The worker that was going to sleep does not. If a waker was faster, it does the accounting.

@@ -170,13 +170,14 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   const auto over = [&] { return nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0; };
   auto manners = sched::scheduler::manners::patient;
   unsigned dozes = 0;  // that lasted until their time was up
-  // Who leaves small tasks to others disturbs them by looking, and has no use for being fast.
-  const bool small = s.queues.sizes.all_small();
-  spin_clock spin(small ? 0 : spin_ns_);
-  for (int round = small ? rounds_at_least - 1 : 0;; round++) {
+  // Who leaves small tasks to others disturbs them by looking, and has no use for being fast: it looks rarely, and then
+  // everywhere.
+  const auto small = [&] { return s.queues.sizes.all_small(); };
+  spin_clock spin(small() ? 0 : spin_ns_);
+  for (int round = small() ? rounds_at_least - 1 : 0;; round++) {
     if (over()) return found(nullptr);
     if (frame* f = scheduler_.take_own(s.queues)) return found(f);
-    const bool far = round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
+    const bool far = small() || round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
     if (frame* f = scheduler_.steal_round(s.queues, manners, far)) return found(f);
     manners = sched::scheduler::manners::patient;
     if (round % 8 == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && nobody_busy() && quiescent()) notify_waiters();
@@ -186,7 +187,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
       continue;
     }
     manners = rest(s, dozes, over);
-    round = rounds_at_least - (s.queues.sizes.all_small() ? 1 : rounds_after_waking);
+    round = rounds_at_least - (small() ? 1 : rounds_after_waking);
     spin.end();
   }
 }
