@@ -92,7 +92,7 @@ deque<T, Atomics>::~deque() {
 }
 
 template <class T, class Atomics>
-void deque<T, Atomics>::push(T item) {
+[[gnu::always_inline]] inline void deque<T, Atomics>::push(T item) {
   assert(item != nullptr);
   const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
   if (bottom - known_top_ > static_cast<std::int64_t>(own_ring_->mask)) [[unlikely]] {
@@ -105,7 +105,7 @@ void deque<T, Atomics>::push(T item) {
 }
 
 template <class T, class Atomics>
-T deque<T, Atomics>::pop() {
+[[gnu::always_inline]] inline T deque<T, Atomics>::pop() {
   std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
   if (top_.load(std::memory_order_relaxed) >= bottom) return nullptr;
   bottom--;

@@ -216,6 +216,14 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   return looks ? after : manners::patient;
 }
 
+// The last thing about a task.
+inline void engine::finished_one(slot& s) {
+  s.queues.finished.add(1);
+  if (s.scope != nullptr && ++s.credits > 2 * credit_batch) return_credits(s, credit_batch);
+  // Creators that sleep because they were too far ahead: looked at now and then, as often as they look themselves.
+  if ((s.queues.finished.read() & 255) == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
+}
+
 void engine::execute(slot& s, frame* f) {
   frame* const outer = s.queues.running;
   scope_state* const outer_scope = s.scope;
@@ -350,14 +358,6 @@ void engine::record_failure(frame* f, const char* name, std::exception_ptr cause
     if (message.size() > 2 * message_part_bytes) message = message.substr(0, message_part_bytes) + " ... " + message.substr(message.size() - message_part_bytes);
     scope.note_failure(std::make_exception_ptr(task_failed(message, cause)));
   }
-}
-
-// The last thing about a task.
-void engine::finished_one(slot& s) {
-  s.queues.finished.add(1);
-  if (s.scope != nullptr && ++s.credits > 2 * credit_batch) return_credits(s, credit_batch);
-  // Creators that sleep because they were too far ahead: looked at now and then, as often as they look themselves.
-  if ((s.queues.finished.read() & 255) == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
 }
 
 }  // namespace weir::engine
