@@ -213,6 +213,7 @@ frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, 
     if (now_ns != 0 && self.sizes.leave(static_cast<std::size_t>(level[i]), victim.progress(), now_ns)) continue;
     if (far && !may_take(self, victim, how)) continue;
     if (frame* f = steal_from(self, victim)) {
+      self.last_victim = node_of_worker(level[i]) == self.node ? level[i] : -1;
       self.robbed = now_ns == 0 || self.sizes.fast() ? level[i] : -1;  // who does not get on is not given more
       return f;
     }

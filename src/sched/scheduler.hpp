@@ -53,6 +53,7 @@ struct alignas(cache_line_bytes) slot_queues {
   counter pushes, pushes_refused, finished, spawned;
   std::array<counter, max_distance_classes> steals;
   small_tasks sizes;                          // of the tasks it runs
+  int last_victim = -1;                       // a neighbour that may have more; -1: none
   int robbed = -1;                            // the worker it took its last task from; -1: none, or it creates tasks itself
   std::uint32_t typical_task_us = 0;          // running average of a sample; see doze_microseconds()
   std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze, or had_nothing
@@ -127,6 +128,15 @@ class scheduler {
   // anything from those that finished no task while it dozed, but initial tasks; a desperate one takes also those.
   enum class manners { patient, greedy, desperate };
   frame* steal_round(slot_queues& self, manners, bool far);
+  // From where the last task came from, if that was a neighbour: who has one task to spare mostly has several, and a
+  // worker that goes on stealing need not be counted as searching. Not for small tasks.
+  frame* steal_again(slot_queues& self) {
+    if (self.last_victim < 0 || self.sizes.all_small()) return nullptr;
+    frame* f = steal_from(self, slot(self.last_victim));
+    if (f == nullptr) self.last_victim = -1;
+    else self.steals[0].add(1);
+    return f;
+  }
   // A worker's own queues are empty; it begins to look elsewhere.
   void starts_to_steal(slot_queues& self) {
     if (nodes_ > 1) offers_.idle(self.index);

@@ -154,6 +154,7 @@ frame* engine::route_ready(slot& s, bool keep_one) {
 
 frame* engine::next_task(slot& s) {
   if (frame* f = scheduler_.take_own(s.queues)) return f;
+  if (frame* f = scheduler_.steal_again(s.queues)) return f;
   return idle(s, nullptr);
 }
 
