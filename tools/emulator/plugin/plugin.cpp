@@ -1,0 +1,161 @@
+// The QEMU plugin: hands what the emulated CPUs do to the model, and the model's reports to the command.
+// Arguments: config=FD (the model's configuration as text), report=FD (one line for each region that ends).
+#include "../model/machine_model.hpp"
+#include "../model/marks.hpp"
+#include "qemu_plugin.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+using namespace weir::emulator;
+
+machine_model* model = nullptr;   // made once, never destroyed: CPUs run until the process is gone
+
+// What the guest's first program has told: where the kernel's functions begin. 0: not told.
+std::array<std::atomic<std::uint32_t>, kernel_functions> function_address;
+// The function a CPU is about to tell the address of, plus one.
+std::array<std::atomic<std::uint8_t>, max_cpus> about_to_tell;
+
+// ---------------------------------------------------------------- what CPUs do
+
+// A kernel block's length and the lower half of its address fit one pointer; nothing needs to be allocated and kept.
+void* packed(std::uint64_t address, std::size_t instructions) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>((address & 0xffffffff) << 16 | (instructions & 0xffff))); }
+
+void on_user_block(unsigned cpu, void* instructions) {
+  if (model->counting()) model->run_block(cpu, reinterpret_cast<std::uintptr_t>(instructions));
+}
+
+void on_kernel_block(unsigned cpu, void* data) {
+  if (!model->counting()) return;
+  const auto bits = reinterpret_cast<std::uintptr_t>(data);
+  const auto address = static_cast<std::uint32_t>(bits >> 16);
+  model->run_kernel_block(cpu, bits & 0xffff);
+  if (address == function_address[0].load(std::memory_order_relaxed)) model->page_fault(cpu);
+  if (address == function_address[1].load(std::memory_order_relaxed)) model->page_moved(cpu);
+}
+
+void on_system_call(unsigned cpu, void*) {
+  if (model->counting()) model->system_call(cpu);
+}
+
+void take_address(unsigned cpu, std::uint64_t address) {
+  if (const std::uint8_t which = about_to_tell[cpu].exchange(0); which != 0) function_address[which - 1u].store(static_cast<std::uint32_t>(address));
+}
+
+void on_access(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, void*) {
+  if (!model->counting()) {
+    if (about_to_tell[cpu].load(std::memory_order_relaxed) != 0) take_address(cpu, address);
+    return;
+  }
+  model->access(cpu, address, qemu_plugin_mem_is_store(info), [&]() -> std::uint64_t {
+    const qemu_plugin_hwaddr* physical = qemu_plugin_get_hwaddr(info, address);
+    return physical == nullptr || qemu_plugin_hwaddr_is_io(physical) ? UINT64_MAX : qemu_plugin_hwaddr_phys_addr(physical);
+  });
+}
+
+void on_mark(unsigned cpu, void* data) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(data);
+  const mark m{static_cast<mark_kind>(bits >> 8), static_cast<std::uint8_t>(bits)};
+  switch (m.kind) {
+    case mark_kind::region_begin: return model->begin(cpu, m.number);
+    case mark_kind::region_end: return model->end(cpu, m.number);
+    case mark_kind::program_end: return model->end_all(cpu);
+    case mark_kind::kernel_address:
+      if (m.number < kernel_functions) about_to_tell[cpu].store(static_cast<std::uint8_t>(m.number + 1));
+  }
+}
+
+void on_idle(qemu_plugin_id_t, unsigned cpu) { model->idle(cpu); }
+void on_resume(qemu_plugin_id_t, unsigned cpu) { model->resume(cpu); }
+
+// ---------------------------------------------------------------- translation
+
+bool is_system_call(const std::uint8_t* code, std::size_t bytes) { return bytes == 2 && code[0] == 0x0f && code[1] == 0x05; }
+
+void watch_instruction(qemu_plugin_insn* instruction) {
+  const auto* code = static_cast<const std::uint8_t*>(qemu_plugin_insn_data(instruction));
+  const std::size_t bytes = qemu_plugin_insn_size(instruction);
+  if (const auto m = mark_of(code, bytes)) {
+    const auto bits = static_cast<std::uintptr_t>(m->kind) << 8 | m->number;
+    qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_mark, QEMU_PLUGIN_CB_NO_REGS, reinterpret_cast<void*>(bits));
+    return;
+  }
+  if (is_system_call(code, bytes)) qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_system_call, QEMU_PLUGIN_CB_NO_REGS, nullptr);
+  qemu_plugin_register_vcpu_mem_cb(instruction, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, nullptr);
+}
+
+// Addresses in the upper half are the kernel's: it is charged by the block, its accesses are not watched.
+void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
+  const std::size_t instructions = qemu_plugin_tb_n_insns(block);
+  const std::uint64_t address = qemu_plugin_tb_vaddr(block);
+  if (address >> 63 != 0) {
+    qemu_plugin_register_vcpu_tb_exec_cb(block, on_kernel_block, QEMU_PLUGIN_CB_NO_REGS, packed(address, instructions));
+    return;
+  }
+  qemu_plugin_register_vcpu_tb_exec_cb(block, on_user_block, QEMU_PLUGIN_CB_NO_REGS, reinterpret_cast<void*>(instructions));
+  for (std::size_t k = 0; k < instructions; k++) watch_instruction(qemu_plugin_tb_get_insn(block, k));
+}
+
+// ---------------------------------------------------------------- beginning
+
+std::string read_all(int descriptor) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = ::pread(descriptor, buffer, sizeof buffer, static_cast<off_t>(text.size()))) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  return text;
+}
+
+void write_line(int descriptor, std::string line) {
+  line += '\n';
+  for (std::size_t done = 0; done < line.size();) {
+    const ssize_t n = ::write(descriptor, line.data() + done, line.size() - done);
+    if (n < 0 && errno != EINTR) return;   // the command is gone, and this process soon will be
+    if (n > 0) done += static_cast<std::size_t>(n);
+  }
+}
+
+int descriptor_argument(int count, char** arguments, const char* name) {
+  const std::string prefix = std::string(name) + "=";
+  for (int i = 0; i < count; i++) {
+    const std::string argument = arguments[i];
+    int value = 0;
+    if (argument.starts_with(prefix) && std::from_chars(argument.data() + prefix.size(), argument.data() + argument.size(), value).ec == std::errc()) return value;
+  }
+  throw std::runtime_error("expected the argument " + prefix + "FILE-DESCRIPTOR");
+}
+
+void set_up(int count, char** arguments) {
+  const int config = descriptor_argument(count, arguments, "config"), report = descriptor_argument(count, arguments, "report");
+  model = new machine_model(config_from_text(read_all(config)), [report](const region_report& r) { write_line(report, to_text(r)); });
+}
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::visibility("default")]] int qemu_plugin_version = 1;
+
+[[gnu::visibility("default")]] int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t*, int count, char** arguments) {
+  try {
+    set_up(count, arguments);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "weir's plugin: %s\n", e.what());
+    return 1;
+  }
+  qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+  qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+  qemu_plugin_register_vcpu_resume_cb(id, on_resume);
+  return 0;
+}
+
+}  // extern "C"
