@@ -1,7 +1,7 @@
 // Finding the programs of bench/overhead/, running them, reading what they print.
 #include "bench_overhead_programs.hpp"
 
-#include "subprocess.hpp"
+#include <tools/common/subprocess.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 // The weir command: subcommands, and how errors reach the user. One line on standard error; exit status 2 for bad
 // input, 1 for what went wrong while running.
 #include "bench.hpp"
+#include "emulate.hpp"
 #include "topo.hpp"
 
 #include <weir/error.hpp>
@@ -29,12 +30,13 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   weir::tools::add_topo_command(app);
   const auto bench = weir::tools::add_bench_command(app);
+  const auto emulate = weir::tools::add_emulate_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return e.get_exit_code() == 0 ? app.exit(e) : complain(e.what(), bad_input);
   }
-  return *bench;
+  return *bench != 0 ? *bench : *emulate;
 }
 
 }  // namespace

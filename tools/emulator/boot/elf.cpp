@@ -1,0 +1,124 @@
+// The first pages of an ELF file, and what its dynamic linker says.
+#include "elf.hpp"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include <tools/common/subprocess.hpp>
+#include <weir/error.hpp>
+
+namespace weir::emulator {
+namespace {
+
+constexpr std::chrono::seconds linker_limit{60};
+
+std::string_view architecture_name(unsigned machine) {
+  switch (machine) {
+    case EM_386: return "32-bit x86";
+    case EM_ARM: return "32-bit ARM";
+    case EM_AARCH64: return "AArch64";
+    case EM_RISCV: return "RISC-V";
+    case EM_PPC64: return "POWER";
+    case EM_S390: return "s390";
+    default: return "another architecture";
+  }
+}
+
+// The header, if the file has one.
+std::optional<Elf64_Ehdr> header_of(std::ifstream& file) {
+  Elf64_Ehdr header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) && file.gcount() < EI_NIDENT + 4) return std::nullopt;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+  return header;
+}
+
+bool is_x86_64(const Elf64_Ehdr& header) { return header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64; }
+
+// Path of the dynamic linker; empty for static programs and for libraries, which name none.
+std::string interpreter_of(std::ifstream& file, const Elf64_Ehdr& header) {
+  for (unsigned i = 0; i < header.e_phnum; i++) {
+    Elf64_Phdr part{};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + std::uint64_t{i} * header.e_phentsize));
+    if (!file.read(reinterpret_cast<char*>(&part), sizeof part)) return {};
+    if (part.p_type != PT_INTERP || part.p_filesz > 4096) continue;
+    std::string name(part.p_filesz, '\0');
+    file.seekg(static_cast<std::streamoff>(part.p_offset));
+    file.read(name.data(), static_cast<std::streamsize>(name.size()));
+    return name.c_str();
+  }
+  return {};
+}
+
+// The standard dynamic linker: libraries do not say which one is to load them.
+constexpr const char* usual_linker = "/lib64/ld-linux-x86-64.so.2";
+
+bool is_there(const std::string& path) {
+  struct stat s;
+  return ::stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode);
+}
+
+std::string search(const std::string& name) {
+  const char* variable = std::getenv("PATH");
+  std::istringstream folders(variable != nullptr ? variable : "/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const std::string path = folder + "/" + name; is_there(path) && ::access(path.c_str(), X_OK) == 0) return path;
+  throw configuration_error(name + ": expected a program, and PATH has none of this name");
+}
+
+// One line of the linker's list: "libm.so.6 => /lib/libm.so.6 (0x...)", "/lib64/ld.so (0x...)", "linux-vdso.so.1 (0x...)".
+std::string library_in(const std::string& program, const std::string& line) {
+  if (line.find("not found") != std::string::npos) {
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    throw configuration_error(fmt::format("{}: its library {} is not there", program, name));
+  }
+  const std::size_t slash = line.find('/'), end = line.rfind(" (0x");
+  return slash == std::string::npos || end == std::string::npos || end < slash ? std::string() : line.substr(slash, end - slash);
+}
+
+}  // namespace
+
+std::string find_program(const std::string& name) {
+  const std::string path = name.find('/') == std::string::npos ? search(name) : name;
+  struct stat s;
+  if (::stat(path.c_str(), &s) != 0) throw configuration_error(path + ": expected a program, and there is no such file");
+  if (!S_ISREG(s.st_mode)) throw configuration_error(path + ": expected a program, and it is no file");
+  if (::access(path.c_str(), X_OK) != 0) throw configuration_error(path + ": expected a program, and it may not be executed");
+  std::ifstream file(path, std::ios::binary);
+  const auto header = header_of(file);
+  if (!header) throw configuration_error(path + ": expected an x86-64 Linux program, and it is none (for a script, run its interpreter)");
+  if (!is_x86_64(*header)) throw configuration_error(fmt::format("{}: expected an x86-64 Linux program, and it is built for {}", path, architecture_name(header->e_machine)));
+  return path;
+}
+
+std::vector<std::string> libraries_of(const std::string& path, const std::string& library_path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto header = header_of(file);
+  if (!header || !is_x86_64(*header)) return {};
+  std::string linker = interpreter_of(file, *header);
+  if (linker.empty() && path.find(".so") == std::string::npos) return {};
+  if (linker.empty()) linker = usual_linker;
+  if (!is_there(linker)) throw configuration_error(fmt::format("{}: its dynamic linker {} is not there", path, linker));
+  std::vector<std::string> command = {linker};
+  if (!library_path.empty()) command.insert(command.end(), {"--library-path", library_path});
+  command.insert(command.end(), {"--list", path});
+  const auto listed = tools::run_process(command, linker_limit);
+  std::vector<std::string> found = {linker};
+  std::istringstream lines(listed.output);
+  for (std::string line; std::getline(lines, line);)
+    if (std::string library = library_in(path, line); !library.empty()) found.push_back(std::move(library));
+  if (listed.status != 0) throw configuration_error(fmt::format("{}: its libraries cannot be listed: {}", path, listed.errors.substr(0, listed.errors.find('\n'))));
+  return found;
+}
+
+}  // namespace weir::emulator

@@ -1,0 +1,18 @@
+// Programs of this machine: what they are built for, and which libraries they load.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weir::emulator {
+
+// The path of a program: `name` itself if it has a slash, otherwise found in PATH. Throws configuration_error, one
+// sentence, if it does not exist, may not be executed, or is not an x86-64 Linux program.
+std::string find_program(const std::string& name);
+
+// Paths of the shared libraries that the file loads when it starts, its dynamic linker included, as that linker finds
+// them with `library_path` (LD_LIBRARY_PATH of the guest). Nothing for static programs and for files that are none.
+// Throws configuration_error if one is missing. Runs the dynamic linker, not the program.
+std::vector<std::string> libraries_of(const std::string& path, const std::string& library_path);
+
+}  // namespace weir::emulator

@@ -1,0 +1,283 @@
+// QEMU's arguments, its process, and what comes out of it.
+#include "guest.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sstream>
+#include <system_error>
+
+#include "descriptors.hpp"
+
+namespace weir::emulator {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+// ---------------------------------------------------------------- the machine
+
+// Everything QEMU inherits.
+struct connections {
+  descriptor archive, console, config;
+  pipe_ends output = make_pipe(), errors = make_pipe(), control = make_pipe(), report = make_pipe(), complaints = make_pipe();
+};
+
+void add_nodes(std::vector<std::string>& a, const layout& shape) {
+  int cpu = 0;
+  for (std::size_t n = 0; n < shape.cpus.size(); n++) {
+    const int count = shape.cpus[n];
+    const std::string cpus = count == 0 ? "" : fmt::format(",cpus={}-{}", cpu, cpu + count - 1);
+    a.insert(a.end(), {"-object", fmt::format("memory-backend-ram,id=memory{},size={}M", n, shape.memory_mib[n])});
+    a.insert(a.end(), {"-numa", fmt::format("node,nodeid={0},memdev=memory{0}{1}", n, cpus)});
+    cpu += count;
+  }
+  for (std::size_t i = 0; i < shape.distance.size(); i++)
+    if (const std::size_t from = i / shape.cpus.size(), to = i % shape.cpus.size(); from != to) a.insert(a.end(), {"-numa", fmt::format("dist,src={},dst={},val={}", from, to, shape.distance[i])});
+}
+
+// One socket a node, as far as CPUs can be divided so.
+std::string smp(const layout& shape) {
+  int with_cpus = 0, most = 0;
+  for (int c : shape.cpus) with_cpus += c > 0, most = std::max(most, c);
+  const int cpus = shape.cpu_count();
+  if (with_cpus * most != cpus) return fmt::format("cpus={0},sockets={0},cores=1,threads=1", cpus);
+  return fmt::format("cpus={},sockets={},cores={},threads=1", cpus, with_cpus, most);
+}
+
+// nohz_full: timer ticks of CPUs that run one program would be a good part of what is measured.
+std::string kernel_line(const guest& g) {
+  return fmt::format("console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable clocksource=tsc nohz_full=0-{} numa_balancing={}", g.shape.cpu_count() - 1, g.work.numa_balancing ? "enable" : "disable");
+}
+
+void add_port(std::vector<std::string>& a, const char* name, const std::string& path) {
+  a.insert(a.end(), {"-chardev", fmt::format("file,id={},path={}", name, path), "-serial", fmt::format("chardev:{}", name)});
+}
+
+// One thread per CPU; nothing in the machine but four serial ports, as guest/init.cpp uses them.
+std::vector<std::string> qemu_arguments(const guest& g, const equipment& tools, const connections& c) {
+  // 5-level page tables would make every page walk of the emulator longer, for nothing.
+  std::vector<std::string> a = {tools.qemu, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off",
+                                "-m", fmt::format("{}M", g.shape.memory_total_mib()), "-smp", smp(g.shape)};
+  add_nodes(a, g.shape);
+  add_port(a, "console", c.console.path());
+  add_port(a, "output", c.output.writer.path());
+  add_port(a, "errors", c.errors.writer.path());
+  add_port(a, "control", c.control.writer.path());
+  a.insert(a.end(), {"-kernel", tools.kernel, "-initrd", c.archive.path(), "-append", kernel_line(g)});
+  if (g.model) a.insert(a.end(), {"-plugin", fmt::format("{},config={},report={}", tools.plugin, c.config.number(), c.report.writer.number())});
+  return a;
+}
+
+// The archive lies on node 0, and so does what the kernel unpacks of it.
+layout with_room_for(layout shape, std::size_t archive_bytes) {
+  shape.memory_mib[0] += 128 + static_cast<int>(3 * archive_bytes >> 20);
+  return shape;
+}
+
+// ---------------------------------------------------------------- the process
+
+// Signals that ask a program to end are read from a descriptor instead, until this goes.
+class signals_held {
+ public:
+  signals_held() {
+    ::sigemptyset(&mask_);
+    for (int s : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&mask_, s);
+    ::pthread_sigmask(SIG_BLOCK, &mask_, &before_);
+    reader_ = descriptor(::signalfd(-1, &mask_, SFD_CLOEXEC));
+  }
+  ~signals_held() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  signals_held(const signals_held&) = delete;
+  signals_held& operator=(const signals_held&) = delete;
+
+  const descriptor& reader() const { return reader_; }
+  const sigset_t& before() const { return before_; }
+  int take() const {
+    signalfd_siginfo info{};
+    return ::read(reader_.number(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : SIGTERM;
+  }
+
+ private:
+  sigset_t mask_{}, before_{};
+  descriptor reader_;
+};
+
+// A child that is killed and waited for when this goes.
+class process {
+ public:
+  process(const std::vector<std::string>& arguments, const connections& c, const sigset_t& signals) {
+    std::vector<char*> argv;
+    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(nullptr);
+    const pid_t parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (pid_ == 0) become(argv, c, signals, parent);
+  }
+  ~process() {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
+  }
+  process(const process&) = delete;
+  process& operator=(const process&) = delete;
+
+ private:
+  // In the child: a process group of its own, as Ctrl-C is for us to handle; and an end with ours.
+  [[noreturn]] static void become(const std::vector<char*>& argv, const connections& c, const sigset_t& signals, pid_t parent) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+    for (const descriptor* d : {&c.archive, &c.console, &c.config, &c.output.writer, &c.errors.writer, &c.control.writer, &c.report.writer})
+      if (d->open()) ::fcntl(d->number(), F_SETFD, 0);
+    const int nothing = ::open("/dev/null", O_RDWR);
+    ::dup2(nothing, 0), ::dup2(nothing, 1), ::dup2(c.complaints.writer.number(), 2);
+    ::execv(argv[0], argv.data());
+    const std::string why = std::string(argv[0]) + ": " + std::strerror(errno);
+    write_all(2, why);
+    ::_exit(1);
+  }
+
+  pid_t pid_;
+};
+
+// ---------------------------------------------------------------- what it says
+
+// Cuts text into lines as it comes.
+template <class Take>
+void take_lines(std::string& text, Take take) {
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) take(text.substr(begin, end - begin));
+  text.erase(0, begin);
+}
+
+class listener {
+ public:
+  listener(const guest& g, clock::time_point begin) : guest_(g), begin_(begin) {}
+
+  // Reads until QEMU has closed everything, a signal arrives, or time is over.
+  void listen(connections& c, const signals_held& signals) {
+    const clock::time_point deadline = begin_ + guest_.limit;
+    std::array<pollfd, 6> open{};
+    const std::array<const descriptor*, 5> readers = {&c.output.reader, &c.errors.reader, &c.control.reader, &c.report.reader, &c.complaints.reader};
+    for (std::size_t i = 0; i < readers.size(); i++) open[i] = {readers[i]->number(), POLLIN, 0};
+    open[5] = {signals.reader().number(), POLLIN, 0};
+    for (std::size_t left = readers.size(); left > 0;) {
+      const int ready = ::poll(open.data(), open.size(), milliseconds_until(deadline));
+      if (ready < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
+      if (ready == 0) return stop(ending::timed_out, 0);
+      if (ready > 0 && open[5].revents != 0) return stop(ending::interrupted, signals.take());
+      for (std::size_t i = 0; ready > 0 && i < readers.size(); i++)
+        if (open[i].revents != 0 && !take(i, *readers[i])) open[i].fd = -1, left--;
+    }
+  }
+
+  guest_result result(const connections& c) {
+    if (!ended_) result_.what = last_words(c);
+    result_.seconds = std::chrono::duration<double>(clock::now() - begin_).count();
+    return std::move(result_);
+  }
+
+ private:
+  int milliseconds_until(clock::time_point deadline) const {
+    if (guest_.limit.count() == 0) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
+  }
+
+  void stop(ending end, int number) {
+    ended_ = true;
+    result_.end = end;
+    result_.number = number;
+  }
+
+  bool take(std::size_t which, const descriptor& reader) {
+    std::string& text = texts_[which];
+    if (!read_some(reader, text)) return false;
+    if (which == 0 || which == 1) {
+      guest_.show(which == 0 ? stream::output : stream::errors, text);
+      text.clear();
+    }
+    if (which == 2) take_lines(text, [&](const std::string& line) { obey(line); });
+    if (which == 3) take_lines(text, [&](const std::string& line) { result_.regions.push_back(report_from_text(line)); });
+    return true;
+  }
+
+  // What the guest's first program says.
+  void obey(const std::string& line) {
+    std::istringstream words(line);
+    std::string verb;
+    words >> verb;
+    if (verb == "started") {
+      result_.boot_seconds = std::chrono::duration<double>(clock::now() - begin_).count();
+      guest_.started();
+    } else if (verb == "out-of-memory") {
+      result_.out_of_memory = true;
+    } else if (verb == "failed") {
+      stop(ending::failed, 0);
+      result_.what = line.substr(line.find(' ') + 1);
+    } else if (verb == "exit" || verb == "signal") {
+      int number = 0;
+      words >> number;
+      stop(verb == "exit" ? ending::exited : ending::signalled, number);
+    }
+  }
+
+  // QEMU's own complaint if it has one, else the last line of the kernel's that says something.
+  std::string last_words(const connections& c) const {
+    if (const std::string& said = texts_[4]; !said.empty()) return said.substr(0, said.find('\n'));
+    std::istringstream lines(read_memory_file(c.console));
+    std::string last, panic;
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.empty() && line.back() == '\r') line.pop_back();
+      if (!line.empty()) last = line;
+      if (panic.empty() && line.find("Kernel panic") != std::string::npos) panic = line;
+    }
+    if (!panic.empty()) return panic;
+    return last.empty() ? "its kernel said nothing" : last;
+  }
+
+  const guest& guest_;
+  clock::time_point begin_;
+  std::array<std::string, 5> texts_;
+  bool ended_ = false;
+  guest_result result_;
+};
+
+// Only QEMU may hold these open: their end is the end of QEMU.
+void close_writers(connections& c) {
+  for (pipe_ends* p : {&c.output, &c.errors, &c.control, &c.report, &c.complaints}) p->writer.close();
+}
+
+}  // namespace
+
+guest_result run_guest(const guest& original, const equipment& tools) {
+  guest g = original;
+  g.files.add(tools.init, "/init");
+  g.files.add_text(job_path, to_text(g.work));
+  const std::string archive_bytes = g.files.bytes();
+  g.shape = with_room_for(g.shape, archive_bytes.size());
+  if (g.model) g.model->node_bytes[0] = std::uint64_t(g.shape.memory_mib[0]) << 20;
+  const signals_held signals;
+  connections c;
+  c.archive = make_memory_file("archive", archive_bytes);
+  c.console = make_memory_file("console", {});
+  if (g.model) c.config = make_memory_file("config", to_text(*g.model));
+  listener all(g, clock::now());
+  {
+    const process qemu(qemu_arguments(g, tools, c), c, signals.before());
+    close_writers(c);
+    all.listen(c, signals);
+  }
+  return all.result(c);
+}
+
+}  // namespace weir::emulator

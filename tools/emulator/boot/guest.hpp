@@ -1,0 +1,55 @@
+// Boots a guest, runs one program in it, and ends it: no process and no file is left, whatever happens.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../guest/job.hpp"
+#include "../model/config.hpp"
+#include "../model/regions.hpp"
+#include "archive.hpp"
+#include "kernel.hpp"
+#include "layout.hpp"
+
+namespace weir::emulator {
+
+enum class stream { output, errors };
+
+struct guest {
+  layout shape;
+  archive files;                       // what the program needs; the system's own files are added
+  job work;
+  std::optional<model_config> model;   // none: nothing is measured, and the guest is several times as fast
+  std::chrono::milliseconds limit{0};  // for boot and program; 0: none
+  std::function<void(stream, std::string_view)> show = [](stream, std::string_view) {};   // output as it comes
+  std::function<void()> started = [] {};   // the program is about to begin
+};
+
+enum class ending {
+  exited,       // number: exit status
+  signalled,    // number: signal
+  failed,       // the program could not be started; `what` says why
+  timed_out,
+  crashed,      // the guest ended before its program; `what` has its last words
+  interrupted,  // a signal ended this; number: which
+};
+
+struct guest_result {
+  ending end = ending::crashed;
+  int number = 0;
+  std::string what;
+  bool out_of_memory = false;   // the kernel had to kill a process
+  double boot_seconds = 0, seconds = 0;   // by this machine's clock; `seconds` is all of it
+  std::vector<region_report> regions;     // in the order in which they ended
+};
+
+// Takes some five seconds for the boot, and as many threads as the guest has CPUs. Blocks SIGINT, SIGTERM and SIGHUP
+// while it runs; they end the guest. If this process is killed, the kernel ends QEMU with it.
+// Throws std::system_error if QEMU cannot be started.
+guest_result run_guest(const guest& g, const equipment& tools);
+
+}  // namespace weir::emulator

@@ -1,0 +1,216 @@
+// weir emulate: options, and the order of work. Everything is checked before anything boots.
+#include "emulate.hpp"
+
+#include "emulate_report.hpp"
+
+#include <tools/emulator/boot/elf.hpp>
+#include <tools/emulator/boot/kernel.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "weir/error.hpp"
+
+namespace weir::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace weir::emulator;
+
+constexpr int bad_input = 2, signal_base = 128;
+// A set has 1 KiB; less than one makes no cache.
+constexpr std::uint64_t least_cache_kib = 1, most_cache_kib = 1 << 20;
+
+struct emulate_options {
+  std::string machine = "opteron-64", kernel, cpuset, huge_pages = "madvise";
+  layout_options shape;
+  std::uint64_t cache_kib = 1024, shared_cache_kib = 0;
+  double shared_cache_ns = model_config().shared_cache_ns, timeout_s = 600;
+  std::vector<std::string> files, environment, names, command;
+  bool no_mbind = false, no_model = false, numa_balancing = false, roi = false, json = false, fetch_kernel = false;
+};
+
+// "NAME=VALUE" in two; `option` and `form` are for the complaint.
+std::pair<std::string, std::string> divided(const std::string& text, const char* option, const char* form) {
+  const std::size_t at = text.find('=');
+  if (at == 0 || at == std::string::npos) throw configuration_error(fmt::format("{} {}: expected {}", option, text, form));
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::map<int, std::string> region_names(const std::vector<std::string>& given) {
+  std::map<int, std::string> names;
+  for (const std::string& g : given) {
+    const auto [number, name] = divided(g, "--name", "NUMBER=NAME");
+    char* end = nullptr;
+    const long n = std::strtol(number.c_str(), &end, 10);
+    if (*end != '\0' || n < 0 || n >= max_regions) throw configuration_error(fmt::format("--name {}: expected a region's number from 0 to {}", g, max_regions - 1));
+    names[static_cast<int>(n)] = name;
+  }
+  return names;
+}
+
+// The variable's value in the guest: of --env, or else of this process.
+std::string library_path(const std::vector<std::string>& environment) {
+  for (const std::string& e : environment)
+    if (e.starts_with("LD_LIBRARY_PATH=")) return e.substr(std::strlen("LD_LIBRARY_PATH="));
+  const char* own = std::getenv("LD_LIBRARY_PATH");
+  return own != nullptr ? own : "";
+}
+
+job make_job(const emulate_options& o, const std::string& program) {
+  job j;
+  j.program = fs::absolute(program).lexically_normal();
+  j.arguments = o.command;
+  j.folder = fs::current_path();
+  j.environment = {"PATH=/programs:/usr/local/bin:/usr/bin:/bin:/sbin", "HOME=/tmp", "LC_ALL=C.UTF-8", "TERM=dumb"};
+  if (const std::string path = library_path(o.environment); !path.empty()) j.environment.push_back("LD_LIBRARY_PATH=" + path);
+  for (const std::string& e : o.environment) {
+    divided(e, "--env", "NAME=VALUE");
+    j.environment.push_back(e);
+  }
+  if (!o.cpuset.empty()) {
+    const std::size_t colon = o.cpuset.find(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == o.cpuset.size()) throw configuration_error(fmt::format("--cpuset {}: expected CPUS:NODES, such as 0-1:0", o.cpuset));
+    j.cpus = o.cpuset.substr(0, colon);
+    j.memory_nodes = o.cpuset.substr(colon + 1);
+  }
+  j.huge_pages = o.huge_pages;
+  j.numa_balancing = o.numa_balancing;
+  j.refuse_memory_calls = o.no_mbind;
+  j.whole_program = !o.roi && !o.no_model;
+  return j;
+}
+
+archive make_archive(const emulate_options& o, const job& j, const std::string& program) {
+  const std::string path = library_path(o.environment);
+  archive files;
+  files.add_folder(j.folder);
+  files.add_program(program, j.program, path);
+  for (const std::string& item : o.files) {
+    const std::size_t colon = item.rfind(":/");
+    const bool whole = colon == std::string::npos || fs::exists(item);
+    const std::string host = whole ? item : item.substr(0, colon);
+    files.add_program(host, whole ? fs::absolute(host).lexically_normal().string() : item.substr(colon + 1), path);
+  }
+  return files;
+}
+
+// A line on a terminal that is gone when there is something to show.
+class progress {
+ public:
+  explicit progress(const std::string& text) : shown_(::isatty(STDERR_FILENO) != 0), width_(text.size()) {
+    if (shown_) fmt::print(stderr, "{}\r", text);
+  }
+  ~progress() { clear(); }
+  progress(const progress&) = delete;
+  progress& operator=(const progress&) = delete;
+  void clear() {
+    if (shown_) fmt::print(stderr, "{:{}}\r", "", width_);
+    shown_ = false;
+  }
+
+ private:
+  bool shown_;
+  std::size_t width_;
+};
+
+void show(std::string_view text, int descriptor) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(descriptor, text.data(), text.size());
+    if (n < 0 && errno != EINTR) throw configuration_error(fmt::format("the program's output cannot be written: {}", std::strerror(errno)));
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+// The exit status, and what there is to say to people about how it came.
+std::pair<int, std::string> outcome(const guest_result& r, const emulate_options& o) {
+  const std::string& program = o.command.front();
+  const char* memory = r.out_of_memory ? "; the guest's memory had run out (--memory)" : "";
+  switch (r.end) {
+    case ending::exited: return {r.number, r.out_of_memory ? fmt::format("{}: a process was killed{}", program, memory) : ""};
+    case ending::signalled: return {signal_base + r.number, fmt::format("{} was ended by signal {} ({}){}", program, r.number, ::strsignal(r.number), memory)};
+    case ending::failed: return {bad_input, fmt::format("{} could not be started: {}", program, r.what)};
+    case ending::timed_out: return {bad_input, fmt::format("{} had not ended after {:g} s (--timeout)", program, o.timeout_s)};
+    case ending::interrupted: return {signal_base + r.number, ""};
+    case ending::crashed: break;
+  }
+  return {bad_input, fmt::format("the guest ended before {}: {}", program, r.what)};
+}
+
+int run_emulate(const emulate_options& o) {
+  if (o.fetch_kernel) {
+    fmt::print("{}\n", fetch_kernel());
+    return 0;
+  }
+  if (o.command.empty()) throw configuration_error("emulate: expected a program after --");
+  emulated_run run;
+  run.names = region_names(o.names);
+  run.machine = load_machine(o.machine, machines_folder());
+  run.shape = make_layout(run.machine, o.shape);
+  const std::string program = find_program(o.command.front());
+  const equipment tools = find_equipment(o.kernel, !o.no_model);
+  if (!o.no_model) {
+    model_config caches;
+    caches.cache_bytes = o.cache_kib << 10;
+    caches.shared_cache_bytes = o.shared_cache_kib << 10;
+    caches.shared_cache_ns = o.shared_cache_ns;
+    run.model = make_config(run.machine, run.shape, caches);
+  }
+  guest g;
+  g.shape = run.shape;
+  g.work = make_job(o, program);
+  g.files = make_archive(o, g.work, program);
+  g.model = run.model;
+  g.limit = std::chrono::milliseconds(static_cast<std::int64_t>(o.timeout_s * 1000));
+  require_memory(run.shape, 0, run.model.has_value());
+  progress booting(fmt::format("weir: booting {} nodes", run.shape.nodes()));
+  g.started = [&] { booting.clear(); };
+  g.show = [&](stream s, std::string_view text) { show(text, s == stream::errors || o.json ? STDERR_FILENO : STDOUT_FILENO); };
+  run.result = run_guest(g, tools);
+  booting.clear();
+  const auto [status, message] = outcome(run.result, o);
+  run.status = status;
+  if (o.json) fmt::print("{}\n", emulate_json(run).dump());
+  else if (run.result.end == ending::exited || !run.result.regions.empty()) fmt::print("{}", emulate_text(run));
+  std::fflush(stdout);
+  if (!message.empty()) fmt::print(stderr, "weir: {}\n", message);
+  return status;
+}
+
+}  // namespace
+
+std::shared_ptr<int> add_emulate_command(CLI::App& app) {
+  auto options = std::make_shared<emulate_options>();
+  auto status = std::make_shared<int>(0);
+  emulate_options& o = *options;
+  CLI::App* emulate = app.add_subcommand("emulate", "Run a program on an emulated NUMA machine, and say where its memory accesses went");
+  emulate->add_option("--machine", o.machine, "a machine that comes with weir, a file ending in .toml or .xml, or \"nodes:N cpus:K [distance:D]\"")->capture_default_str();
+  emulate->add_option("--cores", o.shape.cores, "CPUs of each node that has as many")->check(CLI::Range(1, max_cpus))->capture_default_str();
+  emulate->add_option("--memory", o.shape.memory_mib, "MiB of each node (default: 2048 divided by the nodes, 160 to 1024)")->check(CLI::Range(1, 1 << 20));
+  emulate->add_option("--cache-kib", o.cache_kib, "cache of each CPU")->check(CLI::Range(least_cache_kib, most_cache_kib))->capture_default_str();
+  emulate->add_option("--shared-cache-kib", o.shared_cache_kib, "last-level cache of each node; 0: none")->check(CLI::Range(std::uint64_t{0}, most_cache_kib))->capture_default_str();
+  emulate->add_option("--shared-cache-ns", o.shared_cache_ns, "latency of a line found there")->check(CLI::Range(0.0, 1e6))->capture_default_str();
+  emulate->add_option("--file", o.files, "HOST[:/GUEST]: file or folder to copy in, with the libraries it needs")->allow_extra_args(false);
+  emulate->add_option("--env", o.environment, "NAME=VALUE: environment variable for the program")->allow_extra_args(false);
+  emulate->add_option("--timeout", o.timeout_s, "seconds for boot and program together; 0: no limit")->check(CLI::Range(0.0, 1e6))->capture_default_str();
+  emulate->add_option("--cpuset", o.cpuset, "CPUS:NODES: run the program in this cpuset, such as 0-1:0");
+  emulate->add_flag("--no-mbind", o.no_mbind, "Refuse the program the system calls that place memory, as containers do");
+  emulate->add_flag("--numa-balancing", o.numa_balancing, "Let the kernel move pages by itself");
+  emulate->add_option("--huge-pages", o.huge_pages, "transparent huge pages: always, madvise, never")->check(CLI::IsMember({"always", "madvise", "never"}))->capture_default_str();
+  emulate->add_flag("--roi", o.roi, "Count only in the regions that the program marks (weir/region.h)");
+  emulate->add_option("--name", o.names, "NUMBER=NAME: what to call a region")->allow_extra_args(false);
+  emulate->add_flag("--no-model", o.no_model, "Only run the program: nothing is counted, and it is several times as fast");
+  emulate->add_option("--kernel", o.kernel, "Linux kernel to boot (default: the one that was fetched)");
+  emulate->add_flag("--fetch-kernel", o.fetch_kernel, "Only fetch Debian's kernel, through apt");
+  emulate->add_flag("--json", o.json, "Print one JSON object; the program's output goes to standard error");
+  emulate->add_option("command", o.command, "PROGRAM [ARGUMENT...], after --");
+  emulate->callback([options, status] { *status = run_emulate(*options); });
+  return status;
+}
+
+}  // namespace weir::tools
