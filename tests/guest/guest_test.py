@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The project's programs inside guests, one scenario a run. Called by ctest; by hand see README.md.
 
-  guest_test.py SCENARIO --bin build/bin --cache build/guest [--program NAME]...
+  guest_test.py SCENARIO --bin build/bin [--program NAME]...
 
 Exit status: 0 passed, 1 failed, 77 skipped with a reason because no guest can run here.
 """
@@ -10,13 +10,9 @@ import json
 import os
 import sys
 
-from boot import PROGRAMS, GuestError, end_on_signals, run_guest
-from initramfs import FileError, Initramfs
-from kernel import Unavailable
-from layout import from_counts, from_machine_file
+from guests import PROGRAMS, GuestError, Unavailable, end_on_signals, run_guest
 
 SOURCES = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-LAUNCHER = "without_mbind"
 MEMORY_MIB = 256
 # Seconds for one guest; some twenty times of what it takes on two idle CPUs, so that only a hang is one.
 TIMEOUT = 900
@@ -50,19 +46,16 @@ class Failed(Exception):
 class Scenario:
     """One guest: what is in it, what runs in it, and what its outputs must say."""
 
-    def __init__(self, layout, options):
-        self.layout, self._options = layout, options
+    def __init__(self, options, nodes, *emulate):
+        """nodes: that the machine has. emulate: options of `weir emulate` that make it so."""
+        self.nodes, self._options = nodes, options
+        self.emulate = ["--memory", str(MEMORY_MIB), "--huge-pages", "always", *emulate]
         self.commands, self._checks = [], []
-        self.files = Initramfs()
         # Test programs read machine descriptions where the build found them.
-        for folder in ("machines", "tests/topo/input"):
-            self.files.file(os.path.join(SOURCES, folder))
-
-    def has(self, program):
-        return os.access(os.path.join(self._options.bin, program), os.X_OK)
+        self.files = {os.path.join(SOURCES, folder): os.path.join(SOURCES, folder) for folder in ("machines", "tests/topo/input")}
 
     def add(self, program):
-        self.files.program(os.path.join(self._options.bin, program), f"{PROGRAMS}/{program}")
+        self.files[os.path.join(self._options.bin, program)] = f"{PROGRAMS}/{program}"
 
     def run(self, command, check=None):
         """Runs a shell command, which must give status 0 and output that passes `check`."""
@@ -78,16 +71,15 @@ class Scenario:
             self.add(name)
             self.run(f"WEIR_TEST_SLOWDOWN={SLOWDOWN} {prefix}{name} {TERSE} --gtest_filter='{FILTERS.get(name, '*')}'", passed_tests)
 
-    def pages(self, prefix=""):
+    def pages(self):
         """Runs the test of where pages are, which is told what machine it must find."""
         self.add("weir_pages_test")
-        self.run(f"WEIR_GUEST_NODES={self.layout.nodes} {prefix}weir_pages_test {TERSE}", passed_tests)
+        self.run(f"WEIR_GUEST_NODES={self.nodes} weir_pages_test {TERSE}", passed_tests)
 
     def explain(self, *expected, prefix=""):
         """`weir topo --explain` must work and say all of this."""
-        if self.has("weir"):
-            self.add("weir")
-            self.run(f"{prefix}weir topo --explain", lambda output: says(output, expected))
+        self.add("weir")
+        self.run(f"{prefix}weir topo --explain", lambda output: says(output, expected))
 
     def check(self, results):
         """Raises Failed if a command failed, or said something else than expected."""
@@ -123,12 +115,12 @@ def pages_are_placed(output):
             raise Failed(f"under {run['policy']} {run['pages_misplaced']} of {run['pages_checked']} pages are misplaced")
 
 
-def described(options, machine):
-    return Scenario(from_machine_file(os.path.join(SOURCES, "machines", f"{machine}.toml"), 1, MEMORY_MIB), options)
+def opteron(options):
+    return Scenario(options, 8, "--machine", "opteron-64")
 
 
 def two_nodes(options):
-    s = Scenario(from_counts(2, 2, 0, MEMORY_MIB), options)
+    s = Scenario(options, 2, "--machine", "nodes:2 cpus:2", "--cores", "2")
     s.explain("Nothing: all CPUs, memory and distances")
     s.tests()
     s.pages()
@@ -136,14 +128,14 @@ def two_nodes(options):
 
 
 def eight_nodes(options):
-    s = described(options, "opteron-64")
+    s = opteron(options)
     s.tests()
     return s
 
 
 def eight_nodes_pages(options):
     """With huge pages wherever the kernel can, which is Debian's default, and without any."""
-    s = described(options, "opteron-64")
+    s = opteron(options)
     for huge_pages in ("always", "never"):
         s.run(f"echo {huge_pages} >/sys/kernel/mm/transparent_hugepage/enabled")
         s.pages()
@@ -151,7 +143,7 @@ def eight_nodes_pages(options):
 
 
 def eight_nodes_bench(options):
-    s = described(options, "opteron-64")
+    s = opteron(options)
     s.add("weir")
     for kernel, problem in KERNELS.items():
         s.run(f"weir bench {kernel} {problem} --policy deferred,local --pages-check --verify --json", pages_are_placed)
@@ -160,7 +152,7 @@ def eight_nodes_bench(options):
 
 def memory_only(options):
     """Two nodes with CPUs, one without, as with a CXL memory expander."""
-    s = described(options, "cxl")
+    s = Scenario(options, 3, "--machine", "cxl")
     s.explain("no CPU that may be used: no worker runs there")
     s.tests(only=["weir_api_test", "weir_oracle_test", "weir_conformance_test", "weir_memory_test"])
     s.pages()
@@ -169,18 +161,16 @@ def memory_only(options):
 
 def no_mbind(options):
     """The memory system calls refused, as in a container: pages are placed by touching them, nothing aborts."""
-    s = described(options, "quad-opteron-8347")
-    s.add(LAUNCHER)
-    refused = LAUNCHER + " "
-    s.explain("mbind               refused", "get_mempolicy       refused", "move_pages          refused", "EPERM", prefix=refused)
-    s.tests(prefix=refused)
-    s.pages(prefix=refused)
+    s = Scenario(options, 4, "--machine", "quad-opteron-8347", "--no-mbind")
+    s.explain("mbind               refused", "get_mempolicy       refused", "move_pages          refused", "EPERM")
+    s.tests()
+    s.pages()
     return s
 
 
 def narrow_cpuset(options):
     """One CPU and one memory node of eight; and a CPU whose own memory is out of reach."""
-    s = described(options, "opteron-64")
+    s = opteron(options)
     near, far = "narrow 2 2 ", "narrow 1 6 "
     s.explain("Only 1 of 8 CPUs may be used (CPUs 2,", "Nodes 0-1,3-7 may not be used for memory (cpuset)", prefix=near)
     s.explain("Only 1 of 8 CPUs may be used (CPUs 1,", "Nodes 0-5,7 may not be used for memory (cpuset)", prefix=far)
@@ -190,7 +180,7 @@ def narrow_cpuset(options):
 
 
 def many_nodes(options):
-    s = described(options, "sgi-192")
+    s = Scenario(options, 24, "--machine", "sgi-192")
     s.explain("Nothing: all CPUs, memory and distances")
     s.tests(only=["weir_api_test", "weir_oracle_test", "weir_conformance_test", "weir_memory_test", "weir_machine_test"])
     s.pages()
@@ -213,20 +203,20 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("scenario", choices=SCENARIOS)
     p.add_argument("--bin", required=True, metavar="FOLDER", help="where the programs are")
-    p.add_argument("--cache", required=True, metavar="FOLDER", help="where the kernel is kept")
     p.add_argument("--program", action="append", default=[], metavar="NAME", help="functional test program")
     options = p.parse_args()
     end_on_signals()
     try:
         scenario = SCENARIOS[options.scenario](options)
-        results = run_guest(scenario.layout, scenario.files, scenario.commands, options.cache, TIMEOUT, show=lambda line: print(line, flush=True))
+        weir = os.path.join(options.bin, "weir")
+        results = run_guest(weir, scenario.emulate, scenario.files.items(), scenario.commands, TIMEOUT, show=lambda line: print(line, flush=True))
         for r in results:
-            print(f"guest: status {r.status} after {r.seconds:.1f} s: {r.command}")
+            print(f"guest: status {r.status}: {r.command}")
         scenario.check(results)
     except Unavailable as e:
         print(f"guest: skipped: {e}")
         return SKIPPED
-    except (Failed, FileError, GuestError) as e:
+    except (Failed, GuestError) as e:
         print(f"guest: FAILED: {e}")
         return 1
     return 0

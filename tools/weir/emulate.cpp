@@ -184,7 +184,7 @@ int run_emulate(const emulate_options& o) {
 
 }  // namespace
 
-std::shared_ptr<int> add_emulate_command(CLI::App& app) {
+std::shared_ptr<int> add_emulate_command(CLI::App& app, std::vector<std::string> command) {
   auto options = std::make_shared<emulate_options>();
   auto status = std::make_shared<int>(0);
   emulate_options& o = *options;
@@ -208,7 +208,8 @@ std::shared_ptr<int> add_emulate_command(CLI::App& app) {
   emulate->add_option("--kernel", o.kernel, "Linux kernel to boot (default: the one that was fetched)");
   emulate->add_flag("--fetch-kernel", o.fetch_kernel, "Only fetch Debian's kernel, through apt");
   emulate->add_flag("--json", o.json, "Print one JSON object; the program's output goes to standard error");
-  emulate->add_option("command", o.command, "PROGRAM [ARGUMENT...], after --");
+  emulate->footer("The program and its arguments follow after --");
+  o.command = std::move(command);
   emulate->callback([options, status] { *status = run_emulate(*options); });
   return status;
 }

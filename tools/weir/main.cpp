@@ -12,6 +12,9 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -23,14 +26,25 @@ int complain(std::string message, int status) {
   return status;
 }
 
+// What follows "--" on the command line, which ends there. Left to the parser, a second "--" would be lost.
+std::vector<std::string> take_command(int& argc, char** argv) {
+  int at = 1;
+  while (at < argc && std::string_view(argv[at]) != "--") at++;
+  const std::vector<std::string> command(argv + std::min(at + 1, argc), argv + argc);
+  argc = at;
+  return command;
+}
+
 int run(int argc, char** argv) {
+  const bool emulates = argc > 1 && std::string_view(argv[1]) == "emulate";
+  std::vector<std::string> command = emulates ? take_command(argc, argv) : std::vector<std::string>{};
   CLI::App app{"Task-parallel programs on NUMA machines: the machine as weir sees it, and kernels to measure."};
   app.name("weir");
   app.set_version_flag("--version", std::string("weir ") + WEIR_VERSION);
   app.require_subcommand(1);
   weir::tools::add_topo_command(app);
   const auto bench = weir::tools::add_bench_command(app);
-  const auto emulate = weir::tools::add_emulate_command(app);
+  const auto emulate = weir::tools::add_emulate_command(app, std::move(command));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

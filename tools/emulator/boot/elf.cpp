@@ -74,16 +74,18 @@ std::string search(const std::string& name) {
   throw configuration_error(name + ": expected a program, and PATH has none of this name");
 }
 
-// One line of the linker's list: "libm.so.6 => /lib/libm.so.6 (0x...)", "/lib64/ld.so (0x...)", "linux-vdso.so.1 (0x...)".
-std::string library_in(const std::string& program, const std::string& line) {
-  if (line.find("not found") != std::string::npos) {
-    std::istringstream words(line);
-    std::string name;
-    words >> name;
-    throw configuration_error(fmt::format("{}: its library {} is not there", program, name));
-  }
+// The path in a line of the linker's list: "libm.so.6 => /lib/libm.so.6 (0x...)", "/lib64/ld.so (0x...)"; none in that of
+// what the kernel provides, "linux-vdso.so.1 (0x...)".
+std::string library_in(const std::string& line) {
   const std::size_t slash = line.find('/'), end = line.rfind(" (0x");
   return slash == std::string::npos || end == std::string::npos || end < slash ? std::string() : line.substr(slash, end - slash);
+}
+
+// What the linker complains of, without its preface.
+std::string complaint_in(const std::string& errors) {
+  const std::string line = errors.substr(0, errors.find('\n')), preface = "shared libraries: ";
+  const std::size_t at = line.find(preface);
+  return at == std::string::npos ? line : line.substr(at + preface.size());
 }
 
 }  // namespace
@@ -116,8 +118,8 @@ std::vector<std::string> libraries_of(const std::string& path, const std::string
   std::vector<std::string> found = {linker};
   std::istringstream lines(listed.output);
   for (std::string line; std::getline(lines, line);)
-    if (std::string library = library_in(path, line); !library.empty()) found.push_back(std::move(library));
-  if (listed.status != 0) throw configuration_error(fmt::format("{}: its libraries cannot be listed: {}", path, listed.errors.substr(0, listed.errors.find('\n'))));
+    if (std::string library = library_in(line); !library.empty()) found.push_back(std::move(library));
+  if (listed.status != 0) throw configuration_error(fmt::format("{}: expected a program whose libraries are all there: {}", path, complaint_in(listed.errors)));
   return found;
 }
 

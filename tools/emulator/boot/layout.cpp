@@ -38,6 +38,9 @@ void require_possible(const machine::description& m) {
         refuse(m, fmt::format("expected symmetric distances, and that from node {} to node {} is {:g}, the way back {:g} (latencies may differ)", b, a, m.distance_between(b, a), m.distance_between(a, b)));
   }
   if (m.nodes[0].cpus.empty()) refuse(m, "node 0 has no CPU, and the emulated machine starts there");
+  // The kernel gives the first numbers to nodes with CPUs: others before them would have another number inside.
+  for (int a = 1; a < n; a++)
+    if (m.nodes[static_cast<std::size_t>(a - 1)].cpus.empty() && !m.nodes[static_cast<std::size_t>(a)].cpus.empty()) refuse(m, fmt::format("node {} has CPUs and node {} none: expected nodes without CPUs to come last", a, a - 1));
 }
 
 int most_cpus(const machine::description& m) {

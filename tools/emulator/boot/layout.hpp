@@ -31,7 +31,7 @@ struct layout_options {
 machine::description load_machine(const std::string& specification, const std::string& folder);
 
 // Throws configuration_error, one sentence, for what no guest can be: asymmetric distances, a node without memory, a
-// first node without CPUs, more than 64 nodes or 255 CPUs.
+// first node without CPUs or one before a node with CPUs, more than 64 nodes or 255 CPUs.
 layout make_layout(const machine::description& machine, const layout_options& options);
 
 // Latencies and controllers from the machine; where it has none, they follow the distances, with a note in the layout.
