@@ -17,6 +17,11 @@ if(WEIR_BUILD_TOOLS)
   file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(weir_command PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
   install(TARGETS weir_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # What weir emulate looks for beside its own folder.
+  if(TARGET weir_emulator_plugin)
+    install(TARGETS weir_emulator_plugin LIBRARY DESTINATION libexec/weir)
+    install(TARGETS weir_guest_init RUNTIME DESTINATION libexec/weir)
+  endif()
 endif()
 
 set(weir_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)

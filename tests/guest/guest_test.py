@@ -46,10 +46,10 @@ class Failed(Exception):
 class Scenario:
     """One guest: what is in it, what runs in it, and what its outputs must say."""
 
-    def __init__(self, options, nodes, *emulate):
+    def __init__(self, options, nodes, *emulate, memory_mib=MEMORY_MIB):
         """nodes: that the machine has. emulate: options of `weir emulate` that make it so."""
         self.nodes, self._options = nodes, options
-        self.emulate = ["--memory", str(MEMORY_MIB), "--huge-pages", "always", *emulate]
+        self.emulate = ["--memory", str(memory_mib), "--huge-pages", "always", *emulate]
         self.commands, self._checks = [], []
         # Test programs read machine descriptions where the build found them.
         self.files = {os.path.join(SOURCES, folder): os.path.join(SOURCES, folder) for folder in ("machines", "tests/topo/input")}
@@ -187,6 +187,21 @@ def many_nodes(options):
     return s
 
 
+def node_was_full(output):
+    """The result was right, and pages lay elsewhere than they should."""
+    run = json.loads(output.splitlines()[-1])
+    if run["pages_misplaced"] == 0:
+        raise Failed("expected a node to run out of memory, and every page was placed")
+
+
+def full_node(options):
+    """The only CPU's node has less memory than the problem needs: pages go elsewhere, and the result is right."""
+    s = Scenario(options, 2, "--machine", "nodes:2 cpus:1", memory_mib=128)
+    s.add("weir")
+    s.run("narrow 1 0-1 weir bench jacobi-2d --size 2048x2048 --block 256x256 --iterations 2 --policy deferred --verify --pages-check --json", node_was_full)
+    return s
+
+
 SCENARIOS = {
     "two-nodes": two_nodes,
     "eight-nodes": eight_nodes,
@@ -195,6 +210,7 @@ SCENARIOS = {
     "memory-only": memory_only,
     "no-mbind": no_mbind,
     "narrow-cpuset": narrow_cpuset,
+    "full-node": full_node,
     "many-nodes": many_nodes,
 }
 

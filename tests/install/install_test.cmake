@@ -48,6 +48,10 @@ file(GLOB_RECURSE pkg_config_file "${prefix}/weir.pc")
 expect_file("${pkg_config_file}")
 if(TOOLS)
   run("${prefix}/bin/weir" --help)
+  if(EMULATOR)
+    expect_file("${prefix}/libexec/weir/emulator-plugin.so")
+    expect_file("${prefix}/libexec/weir/guest-init")
+  endif()
 endif()
 
 # find_package
