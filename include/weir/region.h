@@ -7,8 +7,7 @@
  *
  * A region has a number from 0 to 254, a constant. Regions may overlap and may run many times; each run is reported.
  * While a region is open, further begins of it do nothing. The compiler moves no memory access across a mark. */
-#ifndef WEIR_REGION_H
-#define WEIR_REGION_H
+#pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__)
 /* nopl 0x4e4dNN01(%rax) and nopl 0x4e4dNN02(%rax), NN the number */
@@ -17,6 +16,4 @@
 #else
 #define WEIR_REGION_BEGIN(number) ((void)(number))
 #define WEIR_REGION_END(number) ((void)(number))
-#endif
-
 #endif
