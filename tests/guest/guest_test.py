@@ -14,8 +14,8 @@ from guests import PROGRAMS, GuestError, Unavailable, end_on_signals, run_guest
 
 SOURCES = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 MEMORY_MIB = 256
-# Seconds for one guest; some twenty times of what it takes on two idle CPUs, so that only a hang is one.
-TIMEOUT = 900
+# Seconds for one guest; some fifty times of what it takes on two idle CPUs, so that only a hang is one.
+TIMEOUT = 1800
 SKIPPED = 77
 TERSE = "--gtest_brief=1 --gtest_color=no"
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -231,17 +232,16 @@ class listener {
     }
   }
 
-  // QEMU's own complaint if it has one, else the last line of the kernel's that says something.
+  // The kernel's panic, else QEMU's own complaint, else the last line the kernel said.
   std::string last_words(const connections& c) const {
-    if (const std::string& said = texts_[4]; !said.empty()) return said.substr(0, said.find('\n'));
     std::istringstream lines(read_memory_file(c.console));
-    std::string last, panic;
+    std::string last;
     for (std::string line; std::getline(lines, line);) {
       if (!line.empty() && line.back() == '\r') line.pop_back();
+      if (line.find("Kernel panic") != std::string::npos) return line;
       if (!line.empty()) last = line;
-      if (panic.empty() && line.find("Kernel panic") != std::string::npos) panic = line;
     }
-    if (!panic.empty()) return panic;
+    if (const std::string& said = texts_[4]; !said.empty()) return said.substr(0, said.find('\n'));
     return last.empty() ? "its kernel said nothing" : last;
   }
 
