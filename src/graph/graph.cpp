@@ -3,15 +3,37 @@
 
 #include <weir/error.hpp>
 
+#include <cstdio>
+
 namespace weir::detail {
+namespace {
+
+// As a string of JSON.
+std::string quoted(const char* text) {
+  std::string q = "\"";
+  for (; *text != 0; text++) {
+    const auto c = static_cast<unsigned char>(*text);
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, c == '"' || c == '\\' ? "\\%c" : c < 0x20 ? "\\u%04x" : "%c", c);
+    q += escaped;
+  }
+  return q + "\"";
+}
+
+}  // namespace
 
 graph_state::~graph_state() {
   for (graph_task& t : tasks)
     if (t.ops != nullptr) t.ops->destroy(&t);
 }
 
+void graph_state::check_may_change(const char* what) const {
+  if (running.load(std::memory_order_acquire) != 0) throw usage_error("weir::graph::" + std::string(what) + "() was called while the graph runs");
+  if (given_in_bulk_) throw usage_error("weir::graph::" + std::string(what) + "() was called for a graph in bulk, whose arrays say what it is");
+}
+
 graph_task& graph_state::new_task(const task_options& o) {
-  if (running.load(std::memory_order_acquire) != 0) throw usage_error("weir::graph::add() was called while the graph runs");
+  check_may_change("add");
   if (tasks.size() == 0xffffffffu) throw usage_error("weir::graph has 4294967295 tasks, which is as many as it can hold");
   if (!tasks.empty() && tasks.back().ops == nullptr) tasks.pop_back();  // its body threw when it was copied
   graph_task& t = tasks.emplace_back();
@@ -26,7 +48,7 @@ graph_task& graph_state::new_task(const task_options& o) {
 }
 
 void graph_state::add_edge(std::uint32_t before, std::uint32_t after) {
-  if (running.load(std::memory_order_acquire) != 0) throw usage_error("weir::graph::precede() was called while the graph runs");
+  check_may_change("precede");
   for (std::uint32_t id : {before, after})
     if (id >= tasks.size()) throw usage_error("weir::graph::precede(" + std::to_string(before) + ", " + std::to_string(after) + "): there is no task " + std::to_string(id) + ", the graph has " + std::to_string(tasks.size()));
   if (before == after) throw usage_error("weir::graph::precede(): " + name_of(tasks[before]) + " cannot come before itself");
@@ -41,8 +63,26 @@ std::string graph_state::name_of(const graph_task& t) const {
   return "task " + std::to_string(index);
 }
 
+graphs::own_lists graph_state::before_lists() const {
+  graphs::own_lists before;
+  before.offset.assign(tasks.size() + 1, 0);
+  for (const auto& e : edges_) before.offset[e.second + 1]++;
+  for (std::size_t t = 0; t < tasks.size(); t++) before.offset[t + 1] += before.offset[t];
+  before.item.resize(edges_.size());
+  std::vector<std::size_t> at(before.offset.begin(), before.offset.end() - 1);
+  for (const auto& [b, a] : edges_) before.item[at[a]++] = b;
+  return before;
+}
+
+graphs::bulk& graph_state::in_bulk() {
+  if (!given_in_bulk_) prepare();
+  if (bulk_ == nullptr) bulk_ = std::make_unique<graphs::bulk>(before_lists());
+  return *bulk_;
+}
+
 void graph_state::prepare() {
   if (!changed_) return;
+  bulk_.reset();
   if (!tasks.empty() && tasks.back().ops == nullptr) tasks.pop_back();
   std::vector<std::size_t> begin(tasks.size() + 1, 0);
   std::vector<std::uint32_t> left(tasks.size(), 0);  // predecessors not yet passed
@@ -78,21 +118,12 @@ void graph_state::prepare() {
   changed_ = false;
 }
 
-// Who still has predecessors left has one among those who have: going back from one to the next ends in a cycle.
 void graph_state::throw_cycle(const std::vector<std::uint32_t>& left) {
-  std::vector<std::uint32_t> before(tasks.size());
-  for (const auto& [b, a] : edges_)
-    if (left[b] != 0 && left[a] != 0) before[a] = b;
-  std::uint32_t at = 0;
-  while (left[at] == 0) at++;
-  for (std::size_t i = 0; i < tasks.size(); i++) at = before[at];
-  constexpr int most_named = 10;
-  std::vector<std::uint32_t> cycle{at};
-  for (std::uint32_t t = before[at]; t != at; t = before[t]) cycle.push_back(t);
-  std::string text = name_of(tasks[at]);
-  for (std::size_t i = cycle.size(); i-- > 1;)
-    if (cycle.size() - i < most_named || i == 1) text += (cycle.size() - i >= most_named ? " -> ... -> " : " -> ") + name_of(tasks[cycle[i]]);
-  throw usage_error("weir::graph has a cycle of " + std::to_string(cycle.size()) + " tasks: " + text + " -> " + name_of(tasks[at]));
+  const graphs::own_lists before = before_lists();
+  std::vector<graphs::index> order;
+  for (std::uint32_t t = 0; t < left.size(); t++)
+    if (left[t] == 0) order.push_back(t);
+  throw usage_error("weir::graph has " + graphs::cycle_text(graphs::find_cycle(before.view(), order, tasks.size()), [this](graphs::index t) { return name_of(tasks[t]); }));
 }
 
 void graph_state::start(flow::ready_list& ready) {
@@ -102,13 +133,43 @@ void graph_state::start(flow::ready_list& ready) {
   }
 }
 
+template <class F>
+void graph_state::for_each_edge(F&& f) const {
+  if (!given_in_bulk_)
+    for (const auto& [before, after] : edges_) f(before, after);
+  else
+    for (graphs::index t = 0; t < bulk_->tasks(); t++)
+      for (graphs::index b : bulk_->before().of(t)) f(b, t);
+}
+
 std::string graph_state::to_dot() const {
   std::string dot = "digraph weir {\n";
-  for (std::size_t i = 0; i < tasks.size(); i++)
-    if (tasks[i].name != nullptr) dot += "  " + std::to_string(i) + " [label=\"" + tasks[i].name + "\"];\n";
+  for (std::size_t i = 0; i < task_count(); i++)
+    if (const char* name = given_name(i); name != nullptr) dot += "  " + std::to_string(i) + " [label=" + quoted(name) + "];\n";
     else dot += "  " + std::to_string(i) + ";\n";
-  for (const auto& [before, after] : edges_) dot += "  " + std::to_string(before) + " -> " + std::to_string(after) + ";\n";
+  for_each_edge([&](std::uint32_t before, std::uint32_t after) { dot += "  " + std::to_string(before) + " -> " + std::to_string(after) + ";\n"; });
   return dot + "}\n";
+}
+
+std::string graph_state::to_json() const {
+  std::string json = "{\"tasks\": [";
+  for (std::size_t i = 0; i < task_count(); i++) {
+    json += (i == 0 ? "{\"id\": " : ", {\"id\": ") + std::to_string(i);
+    if (const char* name = given_name(i); name != nullptr) json += ", \"name\": " + quoted(name);
+    if (given_in_bulk_ && !bulk_->cost_ns().empty()) {
+      char cost[32];
+      std::snprintf(cost, sizeof cost, ", \"cost_ns\": %.9g", static_cast<double>(bulk_->cost_ns()[i]));
+      json += cost;
+    }
+    json += "}";
+  }
+  json += "], \"edges\": [";
+  bool any = false;
+  for_each_edge([&](std::uint32_t before, std::uint32_t after) {
+    json += (any ? ", [" : "[") + std::to_string(before) + ", " + std::to_string(after) + "]";
+    any = true;
+  });
+  return json + "]}\n";
 }
 
 }  // namespace weir::detail

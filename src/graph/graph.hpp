@@ -3,6 +3,7 @@
 #pragma once
 
 #include "flow/flow.hpp"
+#include "graph/bulk.hpp"
 
 #include <weir/detail/graph_task.hpp>
 #include <weir/detail/scope_state.hpp>
@@ -17,10 +18,13 @@
 namespace weir::detail {
 
 struct graph_state {
+  graph_state() = default;
+  explicit graph_state(const bulk_tasks& given) : changed_(false), given_in_bulk_(true), bulk_(std::make_unique<graphs::bulk>(given)) {}
   ~graph_state();
   graph_task& new_task(const task_options&);
   void add_edge(std::uint32_t before, std::uint32_t after);
   std::string to_dot() const;
+  std::string to_json() const;
 
   // Edges by task, and whether there is a cycle: throws usage_error then. Nothing to do if nothing has changed.
   void prepare();
@@ -28,18 +32,28 @@ struct graph_state {
   void start(flow::ready_list&);
 
   std::deque<graph_task> tasks;  // never moves one
-  std::size_t edge_count() const { return edges_.size(); }
+  bool given_in_bulk() const { return given_in_bulk_; }
+  std::size_t task_count() const { return given_in_bulk_ ? bulk_->tasks() : tasks.size(); }
+  std::size_t edge_count() const { return given_in_bulk_ ? bulk_->edges() : edges_.size(); }
+  // The graph as arrays; of a recorded one made when first asked for after a change. Throws usage_error for a cycle.
+  graphs::bulk& in_bulk();
   atomic<std::uint32_t> running{0};
   scope_state scope;  // all tasks belong to it
 
  private:
+  void check_may_change(const char* what) const;
   std::string name_of(const graph_task&) const;
+  const char* given_name(std::size_t task) const { return given_in_bulk_ ? nullptr : tasks[task].name; }
   [[noreturn]] void throw_cycle(const std::vector<std::uint32_t>& left);
+  graphs::own_lists before_lists() const;
+  template <class F> void for_each_edge(F&&) const;
 
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
   std::vector<graph_task*> after_;   // successors of task 0, of task 1, ...
   std::vector<graph_task*> first_;   // without predecessors
   bool changed_ = true;
+  bool given_in_bulk_ = false;
+  std::unique_ptr<graphs::bulk> bulk_;
 };
 
 }  // namespace weir::detail

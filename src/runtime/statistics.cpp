@@ -77,7 +77,7 @@ statistics detail::collect_statistics(const runtime_state& rt) {
   s.read_bytes_by_distance.assign(classes, 0);
   s.write_bytes_by_distance.assign(classes, 0);
   e.for_each_slot([&](const engine::slot& slot) {
-    s.tasks += slot.queues.finished.read() - slot.refused.read();
+    s.tasks += slot.queues.finished.read() + slot.bulk_tasks.read() - slot.refused.read();
     s.pushes += slot.queues.pushes.read();
     s.pushes_refused += slot.queues.pushes_refused.read();
     for (std::size_t k = 0; k < classes; k++) {

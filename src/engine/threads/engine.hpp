@@ -2,6 +2,7 @@
 // that can never run. README.md says who wakes whom.
 #pragma once
 
+#include "engine/threads/bulk.hpp"
 #include "flow/flow.hpp"
 #include "graph/graph.hpp"
 #include "machine/machine.hpp"
@@ -44,6 +45,7 @@ struct alignas(cache_line_bytes) slot {
   std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)
   std::uint64_t alone_pause_ns = 0;     // until that is tried again
   counter refused;                      // tasks; in queues they count as spawned and as finished
+  counter bulk_tasks;                   // tasks of graphs in bulk that it ran, less their frames, which are counted in queues
   counter recorded;                     // tasks of graphs: finished minus started. They exist anyway and are no backlog
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
 
@@ -94,6 +96,7 @@ class engine {
   void throw_if_unable_to_wait();
   // Starts a run of a graph, which was prepared; its scope is complete when it is over.
   void start(detail::graph_state&);
+  void start(bulk_run&);
   void check(const detail::graph_state&) const;  // throws usage_error for an affinity that cannot be
   // Waits for all tasks of a scope.
   void wait_for(scope_state&);
@@ -129,6 +132,7 @@ class engine {
 
  private:
   friend struct thread_exit;
+  friend class bulk_worker;
   void worker_main(int worker, int cpu);
   void become_worker(slot&);
   frame* next_task(slot&);
@@ -136,6 +140,7 @@ class engine {
   frame* idle(slot&, const std::function<bool()>* nested_condition);
   sched::scheduler::manners rest(slot&, unsigned& dozes, const std::function<bool()>& over);
   void execute(slot&, frame*);
+  static void run_batch(frame*);
   const char* run_body(slot&, frame*);
   void count_bytes(slot&, frame*);
   void note_time(slot&, std::uint64_t begin_ns, std::uint64_t end_ns);

@@ -1,0 +1,35 @@
+// How one callable serves all tasks of a graph: a pointer to it, and a function that calls it with a list of tasks.
+// Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace weir::detail {
+
+// Called by several threads at once; must outlive the run.
+struct bulk_body {
+  const void* callable;
+  void (*call)(const void* callable, const std::uint32_t* tasks, std::size_t count);
+};
+
+template <class F>
+inline constexpr bool takes_task = std::is_invocable_v<const F&, std::uint32_t>;
+template <class F>
+inline constexpr bool takes_list = std::is_invocable_v<const F&, std::span<const std::uint32_t>>;
+
+template <class F>
+bulk_body bulk_body_of(const F& f) noexcept {
+  static_assert(takes_task<F> || takes_list<F>,
+                "weir: the body takes a task's index, or a std::span<const weir::graph::task_id>; several threads call it, so it must be callable as const (no mutable lambda)");
+  return {&f, [](const void* callable, const std::uint32_t* tasks, std::size_t count) {
+            const F& body = *static_cast<const F*>(callable);
+            if constexpr (takes_list<F>) body(std::span<const std::uint32_t>(tasks, count));
+            else
+              for (std::size_t i = 0; i < count; i++) body(tasks[i]);
+          }};
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,185 @@
+// Running graphs in bulk. A frame carries a few tasks that are ready, or a range of those that are ready from the start.
+// Who runs it goes on with what becomes ready by it, and makes frames only of what others should see.
+#include "engine/threads/engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace weir::engine {
+namespace {
+
+using graphs::index;
+
+constexpr std::uint32_t most_in_frame = 12;
+
+// What a frame holds instead of a closure.
+struct batch {
+  bulk_run* run;
+  std::uint32_t count;
+  bool range;  // task[0] to task[1] - 1 of those without predecessors
+  index task[most_in_frame];
+};
+static_assert(sizeof(detail::frame) + sizeof(batch) == 128);
+
+batch& batch_of(frame* f) { return *std::launder(reinterpret_cast<batch*>(f + 1)); }
+
+}  // namespace
+
+// A worker at one frame.
+class bulk_worker {
+ public:
+  bulk_worker(engine& e, slot& s, bulk_run& r) : engine_(e), slot_(s), run_(r), alone_(e.scheduler().worker_count() == 1), began_ns_(os::now_ns()) { look_at_limits(); }
+
+  static void submit(engine& e, slot& s, bulk_run& r, const index* tasks, std::uint32_t count, bool range, int node = -1);
+
+  void run(const batch b) {
+    if (b.range) run_range(b.task[0], b.task[1]);
+    else take(b.task, b.count);
+    if (executed_ > looked_at_) note_time();
+    slot_.bulk_tasks.add(executed_ - 1);
+  }
+
+ private:
+  // Ready tasks that others do not see. More: a short task's share of a frame gets smaller, but more work is invisible.
+  static constexpr std::uint32_t most_held = 2 * most_in_frame;
+  static constexpr std::uint32_t most_hidden_ns = 1000;
+  // How often the clock is looked at, and whether something urgent waits; 25 ns.
+  static constexpr std::uint32_t first_look = 8, tasks_between_looks = 64;
+
+  void take(const index* tasks, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; i++) held_[i] = tasks[i];
+    count_ = count;
+    drain();
+  }
+
+  // The far half goes to whoever wants it, again and again.
+  void run_range(index begin, index end) {
+    const std::vector<index>& first = run_.way.first();
+    while (begin < end) {
+      while (!alone_ && end - begin > at_a_time_) {
+        const index middle = begin + (end - begin) / 2;
+        submit_range(middle, end);
+        end = middle;
+      }
+      place(first[begin++]);
+      drain();
+      if (leaving_ && begin < end) {
+        submit_range(begin, end);
+        return;
+      }
+    }
+  }
+
+  void drain() {
+    while (count_ > 0) {
+      execute(held_[--count_]);
+      if (++executed_ == next_look_) look();
+      while (count_ > (leaving_ ? 0 : most_kept_ + 1)) give_oldest();
+    }
+  }
+
+  void execute(index t) {
+    bool skipped = run_.failed.load(std::memory_order_relaxed) != 0 && run_.way.takes_skip(t);
+    if (!skipped) [[likely]] {
+      try {
+        if (run_.members.item == nullptr) run_.body.call(run_.body.callable, &t, 1);
+        else run_.body.call(run_.body.callable, run_.members.item + run_.members.begin[t], run_.members.size(t));
+      } catch (...) {
+        run_.failed.store(1, std::memory_order_relaxed);
+        engine_.record_failure(slot_.queues.running, std::to_string(t).c_str(), std::current_exception());
+        skipped = true;
+      }
+    }
+    const auto ready = [this](index next) { place(next); };
+    if (alone_) run_.way.complete<true>(t, skipped, ready);
+    else run_.way.complete<false>(t, skipped, ready);
+  }
+
+  // A task that is ready: kept for later, or sent to its node.
+  void place(index t) {
+    const int node = run_.places.node == nullptr ? -1 : run_.places.node[t];
+    if (node >= 0 && node != slot_.queues.node) {
+      submit(engine_, slot_, run_, &t, 1, false, node);
+      return;
+    }
+    if (count_ == most_held) give_oldest();
+    held_[count_++] = t;
+  }
+
+  void give_oldest() {
+    const std::uint32_t n = std::min(count_, at_a_time_);
+    submit(engine_, slot_, run_, held_, n, false, run_.places.node == nullptr ? -1 : run_.places.node[held_[0]]);
+    count_ -= n;
+    std::memmove(held_, held_ + n, count_ * sizeof(index));
+  }
+
+  void submit_range(index begin, index end) {
+    const index bounds[2] = {begin, end};
+    submit(engine_, slot_, run_, bounds, 2, true);
+  }
+
+  void look() {
+    note_time();
+    next_look_ = executed_ + tasks_between_looks;
+    leaving_ = !slot_.queues.nothing_urgent();
+  }
+
+  void note_time() {
+    const std::uint64_t now = os::now_ns(), ns = (now - began_ns_) / (executed_ - looked_at_);
+    const std::uint64_t before = run_.task_ns.load(std::memory_order_relaxed), mean = before == 0 ? ns : (3 * before + ns) / 4;
+    run_.task_ns.store(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(mean, 1, 1'000'000'000)), std::memory_order_relaxed);
+    began_ns_ = now;
+    looked_at_ = executed_;
+    look_at_limits();
+  }
+
+  // Until it is known how long tasks take they are held to be long. Tasks with places do not share frames.
+  void look_at_limits() {
+    const std::uint32_t ns = run_.task_ns.load(std::memory_order_relaxed);
+    const std::uint32_t hidden = ns == 0 || run_.places.node != nullptr ? 0 : most_hidden_ns / ns;
+    at_a_time_ = std::clamp(hidden, 1u, most_in_frame);
+    most_kept_ = alone_ ? most_held - 1 : std::min(hidden, most_held - 1);
+  }
+
+  engine& engine_;
+  slot& slot_;
+  bulk_run& run_;
+  const bool alone_;
+  bool leaving_ = false;  // something urgent waits for this worker
+  std::uint64_t began_ns_;
+  std::uint64_t executed_ = 0, looked_at_ = 0, next_look_ = first_look;
+  std::uint32_t at_a_time_ = 1, most_kept_ = 0;
+  std::uint32_t count_ = 0;
+  index held_[most_held];  // the newest last: it runs next
+};
+
+void engine::run_batch(frame* f) {
+  const batch b = batch_of(f);
+  bulk_worker(b.run->owner, *this_worker(), *b.run).run(b);
+}
+
+void bulk_worker::submit(engine& e, slot& s, bulk_run& r, const index* tasks, std::uint32_t count, bool range, int node) {
+  static constexpr detail::task_ops ops{&engine::run_batch, nullptr};
+  const task_options options{.name = r.name, .affinity = node < 0 ? placement{} : placement{node, r.places.required}};
+  frame* f = nullptr;
+  try {
+    f = flow::create_frame(s.flow, &r.scope, &ops, options, 0, 0, sizeof(batch), alignof(batch));
+  } catch (const std::bad_alloc&) {
+    r.broken.store(1, std::memory_order_relaxed);
+    if (r.scope.claim_failure()) r.scope.note_failure(std::current_exception());
+    return;
+  }
+  batch& b = *new (f + 1) batch{&r, count, range, {}};
+  std::copy_n(tasks, count, b.task);
+  e.submit(f);
+}
+
+void engine::start(bulk_run& r) {
+  const auto all = static_cast<index>(r.way.first().size());
+  const index bounds[2] = {0, all};
+  if (all != 0) bulk_worker::submit(*this, current(), r, bounds, 2, true);
+}
+
+}  // namespace weir::engine
