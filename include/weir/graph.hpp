@@ -24,12 +24,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 namespace weir {
 
 class runtime;
+class coarse_graph;
 
 // The tasks of a graph in bulk: what comes before each. The arrays are not copied; they must live, unchanged, as long as
 // the graph and what was aggregated from it. A sparse lower triangle in rows is such a graph as it stands: `begin` are the
@@ -108,6 +110,8 @@ class graph {
   std::string to_json() const;
 
  private:
+  friend class coarse_graph;
+  friend coarse_graph aggregate(const graph&, std::string_view);
   void run_bulk(runtime&, const detail::bulk_body&, bool transposed);
   detail::graph_task& new_task(const task_options&);
   task_id commit_task() noexcept;

@@ -112,6 +112,7 @@ class runtime {
   void reset_statistics();
 
  private:
+  friend class coarse_graph;
   friend class graph;
   friend class scope;
   std::unique_ptr<detail::runtime_state, void (*)(detail::runtime_state*)> state_;

@@ -6,6 +6,7 @@
 //   task     a callable and its accesses: created, waiting, ready, placed, running, done
 //   stream   an unbounded FIFO through which concurrently created producers and consumers find each other
 //   scope    the tasks spawned through it, waited for together
+//   graph    tasks and edges recorded once, or given in bulk; aggregated; run many times
 //   loop     parallel_for, parallel_reduce: a range cut into chunks that the workers share
 //   node     a NUMA node: memory, and possibly no CPU
 //   worker   a thread bound to one CPU; its node is that CPU's
@@ -13,6 +14,7 @@
 #pragma once
 
 #include <weir/access.hpp>
+#include <weir/coarse_graph.hpp>
 #include <weir/data.hpp>
 #include <weir/error.hpp>
 #include <weir/graph.hpp>

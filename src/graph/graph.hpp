@@ -4,6 +4,7 @@
 
 #include "flow/flow.hpp"
 #include "graph/bulk.hpp"
+#include "graph/coarse.hpp"
 
 #include <weir/detail/graph_task.hpp>
 #include <weir/detail/scope_state.hpp>

@@ -32,7 +32,7 @@ std::string graph::to_json() const { return state_->to_json(); }
 // The first tasks start on a worker: from there they spread like any others, and what they make ready stays close.
 void graph::run(runtime& rt) {
   detail::graph_state& g = *state_;
-  const run_guard guard(g.running);
+  const run_guard guard(g.running, "weir::graph::run()");
   engine::engine& e = rt.state_->engine;
   e.throw_if_unable_to_wait();
   if (g.given_in_bulk()) throw usage_error("weir::graph::run() was called without a body for a graph in bulk, whose tasks have no callables; write run(rt, body)");
@@ -48,7 +48,7 @@ void graph::run(runtime& rt) {
 
 void graph::run_bulk(runtime& rt, const detail::bulk_body& body, bool transposed) {
   detail::graph_state& g = *state_;
-  const run_guard guard(g.running);
+  const run_guard guard(g.running, "weir::graph::run()");
   engine::engine& e = rt.state_->engine;
   e.throw_if_unable_to_wait();
   graphs::bulk& bulk = g.in_bulk();

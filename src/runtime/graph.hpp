@@ -8,8 +8,8 @@ namespace weir::detail {
 // One run at a time.
 class run_guard {
  public:
-  explicit run_guard(atomic<std::uint32_t>& running) : running_(running) {
-    if (running.exchange(1, std::memory_order_acquire) != 0) throw usage_error("weir::graph::run() was called while the graph runs; wait for the other run, or make another graph");
+  run_guard(atomic<std::uint32_t>& running, const char* what) : running_(running) {
+    if (running.exchange(1, std::memory_order_acquire) != 0) throw usage_error(std::string(what) + " was called while the graph runs; wait for the other run, or make another graph");
   }
   ~run_guard() { running_.store(0, std::memory_order_release); }
   run_guard(const run_guard&) = delete;

@@ -1,6 +1,7 @@
 // weir bench: from options to runs. Everything is checked before the first run starts.
 #include "bench.hpp"
 
+#include "bench_aggregate.hpp"
 #include "bench_overhead.hpp"
 
 #include <bench/common/options.hpp>
@@ -136,12 +137,13 @@ void list_kernels() {
     fmt::print("{:<13} {}\n{:<13}   --size {} --block {}{}   ({})\n", k.name, k.description, "", format_size(d.size), format_size(d.block), more, k.size_meaning);
   }
   fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench overhead --help\n", "overhead", "no kernel: what one task costs, under weir and other runtimes", "");
+  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench aggregate --help\n", "aggregate", "no kernel: coarse strings on graphs of a million tiny tasks", "");
 }
 
-// `overhead` is a subcommand beside the kernels, and none of their options applies to it.
-void refuse_options_before(const CLI::App& bench) {
+// `overhead` and `aggregate` are subcommands beside the kernels, and none of their options applies to them.
+void refuse_options_before(const CLI::App& bench, const CLI::App& own) {
   for (const CLI::Option* option : bench.get_options())
-    if (option->count() != 0) throw input_error("overhead takes its own options only, not " + option->get_name());
+    if (option->count() != 0) throw input_error(own.get_name() + " takes its own options only, not " + option->get_name());
 }
 
 int run_bench(const bench_options& o) {
@@ -186,9 +188,10 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_flag("--pages-check", o->pages_check, "Ask the system where every page lies that a task has written (slow)");
   bench->add_flag("--json", o->json, "One JSON object a run, one a line");
   CLI::App* overhead = add_overhead_command(*bench, status);
-  overhead->parse_complete_callback([bench] { refuse_options_before(*bench); });
-  bench->callback([o, status, overhead] {
-    if (!overhead->parsed()) *status = run_bench(*o);
+  CLI::App* aggregate = add_aggregate_command(*bench, status);
+  for (CLI::App* own : {overhead, aggregate}) own->parse_complete_callback([bench, own] { refuse_options_before(*bench, *own); });
+  bench->callback([o, status, overhead, aggregate] {
+    if (!overhead->parsed() && !aggregate->parsed()) *status = run_bench(*o);
   });
   return status;
 }

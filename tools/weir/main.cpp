@@ -1,5 +1,5 @@
-// The weir command: subcommands, and how errors reach the user. One line on standard error; exit status 2 for bad
-// input, 1 for what went wrong while running.
+// The weir command: subcommands, and how errors reach the user. One line on standard error, and below it, where a message
+// points at a place in a text, the text and a caret; exit status 2 for bad input, 1 for what went wrong while running.
 #include "bench.hpp"
 #include "emulate.hpp"
 #include "topo.hpp"
@@ -8,7 +8,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -21,7 +20,8 @@ namespace {
 constexpr int bad_input = 2, failed = 1;
 
 int complain(std::string message, int status) {
-  std::replace(message.begin(), message.end(), '\n', ' ');
+  for (std::size_t i = message.find('\n'); i != std::string::npos; i = message.find('\n', i + 1))
+    if (message.compare(i + 1, 2, "  ") != 0) message[i] = ' ';
   std::fprintf(stderr, "weir: %s\n", message.c_str());
   return status;
 }

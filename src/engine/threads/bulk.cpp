@@ -88,7 +88,8 @@ class bulk_worker {
         else run_.body.call(run_.body.callable, run_.members.item + run_.members.begin[t], run_.members.size(t));
       } catch (...) {
         run_.failed.store(1, std::memory_order_relaxed);
-        engine_.record_failure(slot_.queues.running, std::to_string(t).c_str(), std::current_exception());
+        const std::string name = std::to_string(t) + (run_.members.item == nullptr ? "" : " (an aggregate of " + std::to_string(run_.members.size(t)) + " tasks)");
+        engine_.record_failure(slot_.queues.running, name.c_str(), std::current_exception());
         skipped = true;
       }
     }
@@ -174,6 +175,12 @@ void bulk_worker::submit(engine& e, slot& s, bulk_run& r, const index* tasks, st
   batch& b = *new (f + 1) batch{&r, count, range, {}};
   std::copy_n(tasks, count, b.task);
   e.submit(f);
+}
+
+void engine::check(const bulk_places& places, std::size_t tasks) const {
+  if (places.node == nullptr) return;
+  for (std::size_t t = 0; t < tasks; t++)
+    if (places.node[t] != -1) check_affinity({.affinity = {places.node[t], places.required}});
 }
 
 void engine::start(bulk_run& r) {

@@ -98,6 +98,7 @@ class engine {
   void start(detail::graph_state&);
   void start(bulk_run&);
   void check(const detail::graph_state&) const;  // throws usage_error for an affinity that cannot be
+  void check(const bulk_places&, std::size_t tasks) const;
   // Waits for all tasks of a scope.
   void wait_for(scope_state&);
   // As wait_for, for who must wait all the same: on a second stack if this one is used up.

@@ -1,0 +1,105 @@
+// weir::aggregate: puts the tasks of a graph together until managing one costs little beside running it. What comes out
+// is a coarse graph: aggregates, each a list of tasks in an order that keeps their dependences, and edges between them.
+//
+//   weir::coarse_graph coarse = weir::aggregate(rows, "CD(4)");
+//   for (...) coarse.run(rt, [&](std::span<const weir::graph::task_id> rows) { for (auto r : rows) forward(r); });
+//
+// A coarse string names algorithms, one after the other (seed 002, section III), each working on the result of the one
+// before it:
+//
+//   S      sequences: a task joins its predecessor if each is the other's only one. Costs no parallelism
+//   C(n)   continuations: rows of tasks that follow each other in memory, of at most n tasks; C: of any length. When tasks
+//          are numbered along the data, as the cells of a grid; in an order without such rows it finds few
+//   D(m)   depth front: a ready task and up to m - 1 of those that become ready by it. When there are many first tasks, as
+//          in nested dissection; or after C
+//   F(n)   front: at most n aggregates of equal cost in each level of the graph. When levels are wide; n a small multiple
+//          of the number of workers
+#pragma once
+
+#include <weir/graph.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+namespace detail {
+struct coarse_state;
+}
+
+class coarse_graph {
+ public:
+  using task_id = graph::task_id;
+
+  coarse_graph(coarse_graph&&) noexcept;
+  coarse_graph& operator=(coarse_graph&&) noexcept;
+  // No run may be going on.
+  ~coarse_graph();
+
+  std::size_t aggregates() const noexcept;
+  std::size_t edges() const noexcept;  // between aggregates, each counted once
+  // The coarse string it was made with.
+  const std::string& algorithms() const noexcept;
+  // Tasks of the graph, in an order that keeps dependences. Throws usage_error if there is no such aggregate.
+  std::span<const task_id> members(std::size_t aggregate) const;
+  // Aggregates that come before it.
+  std::span<const task_id> predecessors(std::size_t aggregate) const;
+
+  // Runs every task of the graph once, aggregate by aggregate, and waits. The aggregate operator is body(task_id), called
+  // for the members in order, or body(std::span<const task_id>), called once for all members of an aggregate and free to
+  // do them in any way that has the same effect. The same rules as for weir::graph::run: again and again, by one at a time,
+  // from any thread and under any runtime. task_failed names the aggregate; its other members are skipped, too.
+  template <class F>
+  void run(runtime& rt, const F& body) {
+    run_aggregates(rt, detail::bulk_body_of(body), false);
+  }
+  // Against the edges, members from the last to the first (the list is in this order). The first such run costs 4 bytes a
+  // task and some 10 ms for a million.
+  template <class F>
+  void run_transposed(runtime& rt, const F& body) {
+    run_aggregates(rt, detail::bulk_body_of(body), true);
+  }
+  // With the callables of a graph that was recorded task by task; a usage_error for one in bulk, and if the graph has been
+  // changed since, or runs.
+  void run(runtime& rt);
+
+  // Where each aggregate should run: a node, or -1. One entry an aggregate, or none at all; a flexible affinity
+  // (weir::prefer) or, if `required`, a strict one (weir::require). Throws usage_error while it runs; run() does for a node
+  // that the runtime cannot use.
+  void place(std::span<const int> nodes, bool required = false);
+  int node(std::size_t aggregate) const;
+
+  // Writes the aggregation to a file, 4 bytes a task and an aggregate, with a fingerprint of the graph; the file appears
+  // whole or not at all. Places are not saved. Throws weir::error if it cannot be written.
+  void save(const std::string& path) const;
+  // Reads one back. Throws weir::error with file and place if it cannot be read, is damaged, or was made from another
+  // graph. O(tasks + edges).
+  static coarse_graph load(const std::string& path, const graph& fine);
+
+  // An aggregate a node, with its number of members; and as {"algorithms": "S", "aggregates": [{"id": 0, "members": [0,
+  // 1]}, ...], "edges": [[0, 1], ...]} with "node" where aggregates are placed.
+  std::string to_dot() const;
+  std::string to_json() const;
+
+ private:
+  friend coarse_graph aggregate(const graph&, std::string_view);
+  struct deleter {
+    void operator()(detail::coarse_state*) const noexcept;
+  };
+  explicit coarse_graph(detail::coarse_state*) noexcept;
+  void run_aggregates(runtime&, const detail::bulk_body&, bool transposed);
+
+  std::unique_ptr<detail::coarse_state, deleter> state_;
+};
+
+// Aggregates with a coarse string. The graph must outlive the result, unchanged. Costs of tasks, where the graph has any,
+// are what F balances. O(tasks + edges): some 50 to 150 ms for a million tasks and three million edges; less than 64 bytes a
+// task and 8 an edge. Throws configuration_error with the place of the mistake if the string does not parse or a parameter
+// makes no sense, usage_error if a recorded graph has a cycle.
+coarse_graph aggregate(const graph& fine, std::string_view coarse_string);
+
+}  // namespace weir
