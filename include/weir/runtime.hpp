@@ -25,6 +25,10 @@ struct runtime_options {
   // Microseconds an idle worker looks for work before it sleeps; -1: WEIR_SPIN if set, else 2000, or 0 where workers
   // share CPUs or the cgroup limits CPU time. Waking a worker takes some 5 to 50 us: longer than a short task.
   std::int64_t spin = -1;
+  // File for a trace of the run: every task, where it ran, what it read and wrote, as ui.perfetto.dev shows it. Written
+  // when the runtime ends. "": WEIR_TRACE if set, else none; no_trace: none.
+  std::string trace;
+  static constexpr const char* no_trace = "none";
   std::size_t backlog = 0;  // tasks a creator may be ahead of execution; 0: 4096 + 1024 per worker
 };
 
@@ -32,7 +36,7 @@ class runtime {
  public:
   // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN and WEIR_BIND=0 give defaults where the options leave them open;
   // with WEIR_STATS=1 the destructor prints statistics on standard error.
-  // Throws configuration_error (unknown policy or parameter, negative workers), machine_error.
+  // Throws configuration_error (unknown policy or parameter, negative workers, a trace file that cannot be written), machine_error.
   explicit runtime(const runtime_options& options = {});
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;

@@ -22,13 +22,15 @@ void let_go(address_claim* k) {
 // The new task waits for `earlier` unless that one is done.
 void wait_for(context& c, frame* f, address_claim& mine, address_claim* earlier, waiter_kind kind) {
   if (earlier == nullptr || earlier == &mine) return;
-  auto w = std::make_unique<waiter>();
+  auto w = std::make_unique<claim_wait>();
   w->target = reinterpret_cast<std::uintptr_t>(f) | static_cast<std::uintptr_t>(kind);
   f->pending.fetch_add(1, std::memory_order_relaxed);  // the creator still holds one
   waiter* head = earlier->waiters.load(std::memory_order_acquire);
   for (;;) {
     if (head == version::published_mark()) {
       satisfy(c, *w, earlier->cause.load(std::memory_order_relaxed));
+      w->producer = earlier->trace_id;
+      if (w->producer != 0) mine.waits.push_back(std::move(w));
       return;
     }
     w->next = head;
@@ -110,12 +112,14 @@ void address_map::enter(context& c, frame* f, address_claim& mine, range& r, det
   r.writer = &mine;
 }
 
-void address_map::finish(context& c, address_claim* k, const char* cause) {
+void address_map::finish(context& c, address_claim* k, const char* cause, std::uint64_t trace_id) {
   if (!done(k)) {  // once per task, although each of its accesses calls this
     if (cause != nullptr) k->cause.store(cause, std::memory_order_relaxed);
+    k->trace_id = trace_id;
     waiter* w = k->waiters.exchange(version::published_mark(), std::memory_order_acq_rel);
     while (w != nullptr && w != version::published_mark()) {
       waiter* next = w->next;
+      static_cast<claim_wait*>(w)->producer = trace_id;
       satisfy(c, *w, cause);
       w = next;
     }

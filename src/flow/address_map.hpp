@@ -12,12 +12,18 @@
 
 namespace weir::detail {
 
+// What a task waits for in the address map. `producer`: the earlier task in a trace, once it is done; 0 if untraced.
+struct claim_wait : waiter {
+  std::uint64_t producer = 0;
+};
+
 // Stands for one task in the address map; published when the task is done. Counted: the task and the map hold it.
 struct address_claim {
   atomic<std::uint32_t> holders{1};
   atomic<waiter*> waiters{nullptr};               // version::published_mark() once the task is done
   atomic<const char*> cause{nullptr};             // set if the task failed
-  std::vector<std::unique_ptr<waiter>> waits;     // what the task itself waits for
+  std::uint64_t trace_id = 0;                     // of the task; written before `waiters` is published
+  std::vector<std::unique_ptr<claim_wait>> waits; // what the task itself waits for
 };
 
 }  // namespace weir::detail
@@ -25,6 +31,7 @@ struct address_claim {
 namespace weir::flow {
 
 using detail::address_claim;
+using detail::claim_wait;
 
 class address_map {
  public:
@@ -33,7 +40,7 @@ class address_map {
   // touched. The frame's pending count is raised for every task it must wait for.
   void claim(context&, frame*);
   // The task is done.
-  static void finish(context&, address_claim*, const char* cause);
+  static void finish(context&, address_claim*, const char* cause, std::uint64_t trace_id);
   // Ranges whose tasks are all done are forgotten.
   void forget_done();
 

@@ -67,6 +67,7 @@ struct shared {
   memory::pools buffers;
   const allocation mode;
   const bool several_nodes;
+  bool traced = false;  // frame::trace_id is kept
   std::unique_ptr<address_map> addresses;
   std::unique_ptr<stream_registry> streams;
   creation_right creation;

@@ -63,12 +63,12 @@ void find_out_places(context& c, frame* f) {
 namespace {
 
 // Lets go of what a task read, updated or claimed.
-void drop_input(context& c, access& a, const char* cause) {
+void drop_input(context& c, const frame* f, access& a, const char* cause) {
   switch (a.kind()) {
     case waiter_kind::read: drop_users(c, *a.source); break;
     case waiter_kind::update: drop_heir(c, *a.source); break;
     case waiter_kind::window: close_window(c, a.window); break;
-    case waiter_kind::address: address_map::finish(c, a.claim, cause); break;
+    case waiter_kind::address: address_map::finish(c, a.claim, cause, c.common.traced ? f->trace_id : 0); break;
     default: break;
   }
 }
@@ -106,7 +106,7 @@ inline traffic complete_usual(context& c, frame* f, const char* cause) {
   for (unsigned i = 0; i < f->accesses; i++) {
     access& a = *f->access_at(i);
     if (a.kind() <= waiter_kind::window) t.read += a.bytes;  // read, update, window
-    drop_input(c, a, cause);
+    drop_input(c, f, a, cause);
   }
   version* v = f->version_at(0);
   if (versions == 0) free_frame(c, f);

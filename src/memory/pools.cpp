@@ -141,6 +141,7 @@ void pools::add(int pool, std::int64_t bytes) noexcept {
 }
 
 std::int64_t pools::live_bytes() const { return usage_.back().live.load(std::memory_order_relaxed); }
+std::int64_t pools::live_bytes(int place) const { return usage_[static_cast<std::size_t>(pool_of(place))].live.load(std::memory_order_relaxed); }
 std::int64_t pools::peak_bytes() const { return usage_.back().peak.load(std::memory_order_relaxed); }
 std::int64_t pools::peak_bytes(int node) const { return usage_[static_cast<std::size_t>(pool_of(node))].peak.load(std::memory_order_relaxed); }
 

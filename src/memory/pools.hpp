@@ -142,6 +142,7 @@ class pools {
   int node_count() const { return static_cast<int>(os_nodes_.size()); }
   // Bytes asked for and not released; exact to count_precision_bytes per cache.
   std::int64_t live_bytes() const;
+  std::int64_t live_bytes(int place) const;
   std::int64_t peak_bytes() const;
   std::int64_t peak_bytes(int node) const;
   void reset_peaks();

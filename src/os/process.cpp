@@ -1,11 +1,9 @@
-// Fork detection and the clock.
+// Fork detection.
 #include "os/process.hpp"
 
 #include "base/base.hpp"
-#include "os/clock.hpp"
 
 #include <pthread.h>
-#include <time.h>
 
 namespace weir::os {
 namespace {
@@ -19,11 +17,5 @@ void in_child() { generation.fetch_add(1, std::memory_order_relaxed); }
 }  // namespace
 
 std::uint32_t fork_generation() { return generation.load(std::memory_order_relaxed); }
-
-std::uint64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 }  // namespace weir::os

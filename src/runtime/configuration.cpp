@@ -60,6 +60,13 @@ std::uint64_t chosen_spin_ns(const runtime_options& o, const machine::descriptio
   return m.cpu_quota > 0 || workers > cpus ? 0 : usual_us * 1000;
 }
 
+std::unique_ptr<trace::recorder> chosen_recorder(const runtime_options& o) {
+  if (o.trace == runtime_options::no_trace) return nullptr;
+  if (!o.trace.empty()) return std::make_unique<trace::recorder>(o.trace);
+  if (const char* path = environment("WEIR_TRACE")) return std::make_unique<trace::recorder>(path);
+  return nullptr;
+}
+
 std::vector<int> chosen_cpus(const runtime_options& o, const machine::description& m) {
   if (m.cpus.empty()) throw machine_error("machine " + m.name + " has no CPU this process may use");
   int workers = wanted_workers(o);

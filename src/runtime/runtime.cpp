@@ -9,8 +9,13 @@
 namespace weir {
 namespace detail {
 
-runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, std::vector<int> cpus)
-    : machine(std::move(m)), policy_name(p.name), engine(machine, cpus, std::move(p), {chosen_binding(o), o.backlog, chosen_spin_ns(o, machine, cpus.size())}), start_ns(os::now_ns()) {}
+runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, std::vector<int> cpus, std::unique_ptr<trace::recorder> r)
+    : machine(std::move(m)),
+      policy_name(p.name),
+      worker_cpus(std::move(cpus)),
+      recorder(std::move(r)),
+      engine(machine, worker_cpus, std::move(p), {chosen_binding(o), o.backlog, chosen_spin_ns(o, machine, worker_cpus.size()), recorder.get()}),
+      start_ns(os::now_ns()) {}
 
 void hold(runtime_state& s) { s.holders.fetch_add(1, std::memory_order_relaxed); }
 
@@ -31,10 +36,26 @@ void end_runtime(runtime_state* s) {
   if (s->print_statistics) std::fputs(collect_statistics(*s).to_string().c_str(), stderr);
   s->engine.shared().addresses_forget_done();
   s->engine.stop();
+  try {
+    write_trace(*s);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "weir: %s\n", e.what());
+  }
   let_go(s);
 }
 
 }  // namespace
+
+void write_trace(runtime_state& s) {
+  if (s.recorder == nullptr) return;
+  trace::about a{.policy = s.policy_name, .machine = s.machine.name, .nodes = s.machine.node_count(), .bound = s.engine.bound()};
+  for (const int c : s.worker_cpus) {
+    const auto& cpu = s.machine.cpus[static_cast<std::size_t>(c)];
+    a.worker_nodes.push_back(cpu.node);
+    a.worker_cpus.push_back(cpu.os_index);
+  }
+  s.recorder->write(a);
+}
 
 frame* create_frame(runtime_state& rt, scope_state* scope, const task_ops* ops, const task_options& o, frame_size size) {
   return rt.engine.create(scope, ops, o, size);
@@ -177,7 +198,8 @@ runtime::runtime(const runtime_options& o) : state_(nullptr, &detail::end_runtim
   place::policy p = detail::chosen_policy(o);
   machine::description m = machine::load(o.machine);
   std::vector<int> cpus = detail::chosen_cpus(o, m);
-  state_.reset(new detail::runtime_state(o, std::move(m), std::move(p), std::move(cpus)));
+  std::unique_ptr<trace::recorder> recorder = detail::chosen_recorder(o);
+  state_.reset(new detail::runtime_state(o, std::move(m), std::move(p), std::move(cpus), std::move(recorder)));
   const char* print = std::getenv("WEIR_STATS");
   state_->print_statistics = print != nullptr && std::strcmp(print, "1") == 0;
 }

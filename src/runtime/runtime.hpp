@@ -13,10 +13,12 @@ namespace weir::detail {
 // Behind weir::runtime. Lives until the runtime is gone and no datum or stream handle is left: handles may be
 // destroyed late, they may only not be used.
 struct runtime_state {
-  runtime_state(const runtime_options& options, machine::description m, place::policy p, std::vector<int> cpus);
+  runtime_state(const runtime_options& options, machine::description m, place::policy p, std::vector<int> cpus, std::unique_ptr<trace::recorder>);
 
   machine::description machine;
   std::string policy_name;
+  std::vector<int> worker_cpus;                // indices into the machine's CPUs
+  std::unique_ptr<trace::recorder> recorder;  // null: no trace
   engine::engine engine;
   atomic<std::uint64_t> holders{1};
   atomic<std::uint64_t> start_ns;
@@ -28,6 +30,8 @@ void hold(runtime_state&);
 void let_go(runtime_state*) noexcept;
 
 statistics collect_statistics(const runtime_state&);
+// The workers have ended. Throws what trace::recorder::write() throws.
+void write_trace(runtime_state&);
 
 // Waits, then throws what went wrong in the scope itself. Returns the deadlock that was found meanwhile, whose ever it is.
 template <class Wait>
@@ -48,6 +52,7 @@ std::exception_ptr wait_and_rethrow(scope_state& scope, Wait&& wait) {
 place::policy chosen_policy(const runtime_options&);
 bool chosen_binding(const runtime_options&);
 std::uint64_t chosen_spin_ns(const runtime_options&, const machine::description&, std::size_t workers);
+std::unique_ptr<trace::recorder> chosen_recorder(const runtime_options&);  // null: no trace
 // CPUs (indices into the machine's) for the workers, spread over the nodes, in ascending order of node.
 std::vector<int> chosen_cpus(const runtime_options&, const machine::description&);
 

@@ -6,6 +6,13 @@
 
 namespace weir::sched {
 
+namespace {
+
+// A task that goes to somebody else's queues says who sent it: for traces.
+void note_sender(const slot_queues& self, frame* f) { f->pending.store(frame::sent_by(self.index), std::memory_order_relaxed); }
+
+}  // namespace
+
 void locked_queue::push(frame* f) {
   f->next = nullptr;
   std::lock_guard guard(lock_);
@@ -105,6 +112,7 @@ bool scheduler::wake_one_of_node(int node) {
 
 bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   if (f->required) {
+    note_sender(self, f);
     required_[static_cast<std::size_t>(f->affinity)].push(f);
     wake_one_of_node(f->affinity);
     return true;
@@ -116,6 +124,7 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   if (nodes_ < 2) return false;
   const place::wish wish = place(self, f);
   if (wish.initial) {
+    note_sender(self, f);
     initial_[static_cast<std::size_t>(wish.node)].push(f);
     if (!wake_one_of_node(wish.node)) sleep.work_published(0);  // if that node's workers stay busy somebody has to see it
     return true;
@@ -129,7 +138,7 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
 bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   const auto& workers = workers_of_node_[static_cast<std::size_t>(node)];
   if (workers.empty()) return false;
-  if (!push_to_worker(f, workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))])) {
+  if (!push_to_worker(self, f, workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))])) {
     self.pushes_refused.add(1);
     return false;
   }
@@ -137,8 +146,9 @@ bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   return true;
 }
 
-bool scheduler::push_to_worker(frame* f, int target) {
+bool scheduler::push_to_worker(slot_queues& self, frame* f, int target) {
   slot_queues& its = slot(target);
+  note_sender(self, f);
   if (!(f->priority > 0 ? its.pushed_urgent : its.pushed).try_push(f)) return false;
   // Orders the push before the look at who sleeps (src/sched/README.md, "publish against sleep").
   atomic_fence(std::memory_order_seq_cst);
@@ -214,6 +224,7 @@ frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, 
     if (far && !may_take(self, victim, how)) continue;
     if (frame* f = steal_from(self, victim)) {
       self.last_victim = node_of_worker(level[i]) == self.node ? level[i] : -1;
+      self.stolen_from = level[i];
       self.robbed = now_ns == 0 || self.sizes.fast() ? level[i] : -1;  // who does not get on is not given more
       return f;
     }
@@ -225,6 +236,7 @@ frame* scheduler::steal_from_guests(slot_queues& self) {
   const int end = slot_count();
   for (int i = worker_count(); i < end; i++)
     if (frame* f = steal_from(self, slot(i))) {
+      self.stolen_from = i;
       self.robbed = -1;
       return f;
     }

@@ -54,6 +54,7 @@ struct alignas(cache_line_bytes) slot_queues {
   std::array<counter, max_distance_classes> steals;
   small_tasks sizes;                          // of the tasks it runs
   int last_victim = -1;                       // a neighbour that may have more; -1: none
+  int stolen_from = -1;                       // slot of the task it stole last; whoever looks (traces) sets it back to -1
   int robbed = -1;                            // the worker it took its last task from; -1: none, or it creates tasks itself
   std::uint32_t typical_task_us = 0;          // running average of a sample; see doze_microseconds()
   std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze, or had_nothing
@@ -119,7 +120,7 @@ class scheduler {
   void published(slot_queues& self);
   // What became ready by a small task goes back to where that was taken from, or both workers would go on to share what
   // is better left with one. False: it does not.
-  bool give_back(slot_queues& self, frame* f) { return self.robbed >= 0 && f->priority <= 0 && self.sizes.all_small() && push_to_worker(f, self.robbed); }
+  bool give_back(slot_queues& self, frame* f) { return self.robbed >= 0 && f->priority <= 0 && self.sizes.all_small() && push_to_worker(self, f, self.robbed); }
 
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
@@ -133,8 +134,12 @@ class scheduler {
   frame* steal_again(slot_queues& self) {
     if (self.last_victim < 0 || self.sizes.all_small()) return nullptr;
     frame* f = steal_from(self, slot(self.last_victim));
-    if (f == nullptr) self.last_victim = -1;
-    else self.steals[0].add(1);
+    if (f == nullptr) {
+      self.last_victim = -1;
+      return nullptr;
+    }
+    self.steals[0].add(1);
+    self.stolen_from = self.last_victim;
     return f;
   }
   // A worker's own queues are empty; it begins to look elsewhere.
@@ -205,7 +210,7 @@ class scheduler {
   int node_of_worker(int worker) const { return worker_nodes_[static_cast<std::size_t>(worker)]; }
   place::wish place(slot_queues& self, frame*);
   bool push_to_node(slot_queues& self, frame*, int node);
-  bool push_to_worker(frame*, int worker);
+  bool push_to_worker(slot_queues& self, frame*, int worker);
   bool wake_one_of_node(int node);
   frame* take_initial(slot_queues& self);
   static std::size_t held_tasks(const slot_queues& q) { return q.normal.size() + q.urgent.size() + q.pushed.size() + q.pushed_urgent.size(); }

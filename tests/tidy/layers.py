@@ -6,7 +6,7 @@ import re
 from tree import Violation
 
 # src/, bottom to top. A folder includes itself and folders before it in this list.
-ORDER = ["base", "os", "machine", "memory", "flow", "graph", "place", "sched", "engine", "trace", "runtime"]
+ORDER = ["base", "os", "machine", "memory", "flow", "graph", "place", "sched", "trace", "engine", "runtime"]
 SRC = ["src/" + folder for folder in ORDER]
 
 # The parts of the repository, and the other parts each may include. Longest prefix wins.

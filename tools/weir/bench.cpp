@@ -23,7 +23,7 @@ namespace {
 using namespace weir::bench;
 
 struct bench_options {
-  std::string kernels, control = "sequential", input, output, machine;
+  std::string kernels, control = "sequential", input, output, machine, trace;
   std::optional<std::string> size, block, policies;
   int iterations = 0, clusters = 0, workers = 0, repeat = 1;
   std::uint64_t seed = 1;
@@ -65,6 +65,7 @@ void check_policy(const std::string& policy, const std::string& machine) {
   one.workers = 1;
   one.policy = policy;
   one.machine = machine;
+  one.trace = runtime_options::no_trace;
   runtime rt(one);
 }
 
@@ -82,6 +83,7 @@ class session {
     request_.problem = std::move(c);
     request_.how.workers = o.workers;
     request_.how.machine = o.machine;
+    request_.how.trace = o.trace;
   }
 
   // True if all results are as expected.
@@ -151,6 +153,7 @@ int run_bench(const bench_options& o) {
   if (o.kernels.empty()) throw input_error("bench needs the name of a kernel; --list shows them");
   if (o.pages_check && !o.machine.empty() && o.machine != "host") throw input_error("--pages-check and --machine exclude each other: on a pretended machine pages lie anywhere");
   std::vector<std::string> policies = o.policies ? parse_policies(*o.policies) : std::vector<std::string>{""};
+  if (!o.trace.empty() && (policies.size() > 1 || o.repeat > 1 || parse_names("kernels", o.kernels).size() > 1)) throw input_error("--trace is for one run: name one kernel, one policy, and no --repeat");
   std::vector<session> sessions;
   for (const std::string& name : parse_names("kernels", o.kernels)) {
     const kernel& k = find_kernel(name);
@@ -186,6 +189,7 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_option("--output", o->output, "File for the result")->type_name("FILE");
   bench->add_flag("--verify", o->verify, "Compare with the sequential program; exit status 1 if a result differs");
   bench->add_flag("--pages-check", o->pages_check, "Ask the system where every page lies that a task has written (slow)");
+  bench->add_option("--trace", o->trace, "File for a trace of the run, for ui.perfetto.dev and weir trace")->type_name("FILE");
   bench->add_flag("--json", o->json, "One JSON object a run, one a line");
   CLI::App* overhead = add_overhead_command(*bench, status);
   CLI::App* aggregate = add_aggregate_command(*bench, status);

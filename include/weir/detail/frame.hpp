@@ -141,7 +141,8 @@ struct alignas(64) frame {
   static constexpr std::uint8_t has_updates = 1, has_streams = 2, has_addresses = 4, of_graph = 8;
 
   const task_ops* ops = nullptr;
-  // What it waits for: 1 for all its reads, 1 for every other input, and being_created until all are matched.
+  // What it waits for: 1 for all its reads, 1 for every other input, and being_created until all are matched. When it
+  // is ready and was sent elsewhere: sent_by().
   atomic<std::uint32_t> pending{0};
   atomic<std::uint16_t> live{0};          // versions alive, where there are several
   std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read, if there is one
@@ -149,6 +150,7 @@ struct alignas(64) frame {
   union {
     frame* next = nullptr;                // in whatever list holds it
     std::uintptr_t next_read;             // in none yet: the access to look at when the read it waits for is there
+    std::uint64_t trace_id;               // it has run, and is traced: for the traces of the tasks that read from it
   };
   const char* name = nullptr;
   atomic<const char*> skipped_because{nullptr};  // name of the task whose failure makes this one pointless
@@ -162,6 +164,9 @@ struct alignas(64) frame {
   std::int16_t affinity = node_unknown;
   std::int16_t home = 0;                  // node whose pool the frame came from
 
+  // Of a ready task, for traces: which slot has sent it to another one's queues. No task waits with such a count.
+  static constexpr std::uint32_t sent_by(int slot) { return being_created | static_cast<std::uint32_t>(slot + 1); }
+  static constexpr int sender_in(std::uint32_t count) { return (count & being_created) != 0 ? static_cast<int>(count & ~being_created) - 1 : -1; }
   bool has_no_data() const { return versions == 0 && accesses == 0; }
   version* version_at(unsigned i) { return reinterpret_cast<version*>(reinterpret_cast<char*>(this) + sizeof(frame)) + i; }
   access* access_at(unsigned i) { return access_behind(versions) + i; }

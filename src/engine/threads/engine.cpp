@@ -82,7 +82,10 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       scheduler_(m, nodes_of(m, worker_cpus), std::move(p)),
       slots_(worker_cpus.size() + sched::scheduler::max_guests),
       bound_(o.bind && m.is_host),
-      spin_ns_(o.spin_ns) {
+      spin_ns_(o.spin_ns),
+      recorder_(o.recorder),
+      watched_(!bound_ || recorder_ != nullptr) {
+  shared_.traced = recorder_ != nullptr;
   prepare_asymmetric_fences();
   for (std::size_t i = 0; i < m.cpus.size(); i++) {
     const auto os = static_cast<std::size_t>(m.cpus[i].os_index);
@@ -176,6 +179,7 @@ void engine::worker_main(int worker, int cpu) {
   // Made here so that it lies on the worker's own node.
   scheduler_.make_worker_slot(worker);
   auto* mine = new slot(shared_, scheduler_.slot(worker), root_, true);
+  if (recorder_ != nullptr) mine->log = &recorder_->make_log(worker, mine->queues.node, machine_.node_count(), shared_.buffers);
   become_worker(*mine);
   if (shared_.several_nodes)
     for (memory::pools* p : {&shared_.frames, &shared_.buffers}) p->warm_up(mine->queues.node);

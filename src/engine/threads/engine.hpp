@@ -8,6 +8,7 @@
 #include "machine/machine.hpp"
 #include "place/place.hpp"
 #include "sched/sched.hpp"
+#include "trace/trace.hpp"
 
 #include <weir/detail/scope_state.hpp>
 #include <weir/error.hpp>
@@ -44,6 +45,7 @@ struct alignas(cache_line_bytes) slot {
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
   std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)
   std::uint64_t alone_pause_ns = 0;     // until that is tried again
+  trace::log* log = nullptr;            // workers: what they write down, if anything
   counter refused;                      // tasks; in queues they count as spawned and as finished
   counter bulk_tasks;                   // tasks of graphs in bulk that it ran, less their frames, which are counted in queues
   counter recorded;                     // tasks of graphs: finished minus started. They exist anyway and are no backlog
@@ -63,6 +65,7 @@ struct options {
   bool bind = true;
   std::size_t backlog = 0;
   std::uint64_t spin_ns = 0;
+  trace::recorder* recorder = nullptr;  // null: no trace. Outlives the workers
 };
 
 class engine {
@@ -122,6 +125,7 @@ class engine {
   flow::shared& shared() { return shared_; }
   const flow::shared& shared() const { return shared_; }
   scope_state& root() { return root_; }
+  bool bound() const { return bound_; }
   bool bind_refused() const { return bind_refused_.load(std::memory_order_relaxed) != 0; }
   template <class F> void for_each_slot(F&& f) const;
 
@@ -143,6 +147,7 @@ class engine {
   void execute(slot&, frame*);
   static void run_batch(frame*);
   const char* run_body(slot&, frame*);
+  const char* run_watched(slot&, frame*);
   void count_bytes(slot&, frame*);
   void note_time(slot&, std::uint64_t begin_ns, std::uint64_t end_ns);
   void seek_solitude(slot&, std::uint64_t now_ns);
@@ -182,6 +187,8 @@ class engine {
   std::vector<int> node_of_os_cpu_;
   const bool bound_;
   const std::uint64_t spin_ns_;
+  trace::recorder* const recorder_;
+  const bool watched_;  // workers look where they are, or write down what they do: run_watched()
   atomic<std::uint32_t> bind_refused_{0};
   atomic<std::uint32_t> stopping_{0};
   atomic<std::int32_t> workers_ready_{0};

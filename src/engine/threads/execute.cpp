@@ -198,6 +198,7 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   using manners = sched::scheduler::manners;
   using held_back = sched::scheduler::held_back;
   s.flow.buffers.flush_counts();
+  const trace::sleep_slice asleep(s.log);
   const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || over(); };
   const auto everybody_asleep = [&] { notify_waiters(); };
   if (scheduler_.leaves_small_tasks(s.queues)) {
@@ -233,7 +234,7 @@ void engine::execute(slot& s, frame* f) {
     s.queues.running = f;
     s.depth++;
     f->state.store(detail::frame_state::running, std::memory_order_relaxed);
-    const char* cause = run_body(s, f);
+    const char* cause = watched_ ? run_watched(s, f) : run_body(s, f);
     if (f->unusual == frame::of_graph) {
       graphs::complete(s.flow, f, cause);
       s.recorded.add(1);
@@ -273,6 +274,16 @@ void engine::return_credits(slot& s, std::int64_t keep) {
   if (s.scope->finish(n)) notify_all();
 }
 
+// What most engines do without.
+const char* engine::run_watched(slot& s, frame* f) {
+  if (!bound_) refresh_node(s);
+  if (s.log == nullptr) return run_body(s, f);
+  const trace::log::start start = s.log->begin(s.queues.stolen_from);
+  const char* const cause = run_body(s, f);
+  s.log->task(f, start, s.queues.node, cause);
+  return cause;
+}
+
 // Null if the outputs are good, else the name of the task that is to blame.
 const char* engine::run_body(slot& s, frame* f) {
   scope_state& scope = f->scope != nullptr ? *f->scope : root_;
@@ -284,7 +295,6 @@ const char* engine::run_body(slot& s, frame* f) {
     destroy_closure(f);
     return cause;
   }
-  if (!bound_) refresh_node(s);
   try {
     const bool no_data = f->has_no_data();
     if (!no_data) flow::prepare(s.flow, f);
