@@ -21,6 +21,14 @@ void for_each_input(frame* t, F&& f) {
   }
 }
 
+// As for_each_input, with no look at where the bytes are.
+template <class F>
+void for_each_input_bytes(frame* t, F&& f) {
+  const access* const first = t->access_at(0);
+  for (const access* a = first; a != first + t->accesses; a++)
+    if (a->kind() <= waiter_kind::window) f(a->bytes);  // read, update, window
+}
+
 template <class F>
 void for_each_output(frame* t, F&& f) {
   for (unsigned i = 0; i < t->versions; i++) {

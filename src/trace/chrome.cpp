@@ -266,13 +266,17 @@ class writer : public visitor {
       before_ = std::move(own->second);
       announced_.erase(own);
     }
-    for (std::uint32_t i = 1; i < r.edges; i++) announced_[edges[i]].push_back(make_id(worker, r.end));
+    const task_id id = make_id(worker, r.end);
+    for (std::uint32_t i = 1; i < r.edges; i++) {
+      std::vector<task_id>& before = announced_[edges[i]];
+      if (before.empty() || before.back() != id) before.push_back(id);  // an edge may be named twice
+    }
   }
-  // From the last nanosecond of one task to the first of another.
+  // From the last nanosecond of one task to the first of another. CPUs read the counter a little early at times.
   void arrow(task_id from, int to_worker, std::uint64_t begin) {
     const std::uint64_t end = ns(end_of(from));
     arrows_++;
-    event("s", worker_of(from), end == 0 ? 0 : end - 1);
+    event("s", worker_of(from), std::min(end == 0 ? 0 : end - 1, begin));
     out_ << ",\"id\":" << arrows_ << ",\"cat\":\"dep\",\"name\":\"dep\"}";
     event("f", to_worker, begin);
     out_ << ",\"bp\":\"e\",\"id\":" << arrows_ << ",\"cat\":\"dep\",\"name\":\"dep\"}";

@@ -131,7 +131,7 @@ std::uint8_t log::name_index(const char* name) {
   const auto address = reinterpret_cast<std::uintptr_t>(name);
   const std::size_t index = (address ^ address >> 8 ^ address >> 16) % name_slots;
   name_slot& slot = names_[index];
-  if (slot.pointer == name && std::strncmp(slot.text.c_str(), name, most_name_bytes) == 0) [[likely]] return static_cast<std::uint8_t>(index);
+  if (slot.pointer == name && (name == unnamed || std::strncmp(slot.text.c_str(), name, most_name_bytes) == 0)) [[likely]] return static_cast<std::uint8_t>(index);
   slot.text.assign(name, ::strnlen(name, most_name_bytes));
   const std::size_t bytes = sizeof(name_record) + whole_words(slot.text.size());
   slot.pointer = name;
@@ -144,6 +144,14 @@ std::uint8_t log::name_index(const char* name) {
 }
 
 void log::count_bytes(frame* f, int here, task_record& r) {
+  if (nodes_ == 1) {
+    flow::for_each_input_bytes(f, [&](std::uint64_t bytes) { r.read_local += bytes; });
+    flow::for_each_output(f, [&](std::uint64_t bytes, int) { r.write_local += bytes; });
+    reads_.bytes[0] += r.read_local;
+    writes_.bytes[0] += r.write_local;
+    if (r.read_local + r.write_local != 0) r.home = 0;
+    return;
+  }
   const auto nodes = static_cast<std::uint64_t>(nodes_);
   const auto count = [&](std::uint64_t bytes, int place, std::uint64_t& local, std::uint64_t& remote, traffic_matrix& traffic) {
     std::uint64_t* const row = traffic.row(here);
