@@ -148,7 +148,7 @@ class writer : public visitor {
     event("X", worker, begin);
     out_ << ",\"dur\":";
     time(end - begin);
-    out_ << ",\"cat\":\"sleep\",\"name\":\"sleep\"}";
+    out_ << ",\"cat\":\"sleep\",\"name\":\"sleep\"" << (r.nested != 0 ? ",\"args\":{\"nested\":true}}" : "}");
     out_.end_line();
   }
   void buffers(const buffers_record& r) override {
@@ -248,6 +248,7 @@ class writer : public visitor {
       const int from = static_cast<std::size_t>(r.from) < about_.worker_nodes.size() ? r.from : -1;
       out_ << (r.head.origin == origin::stolen ? ",\"stolen_from\":" : ",\"pushed_from\":") << from;
     }
+    if (r.nested != 0) out_ << ",\"nested\":true";
     if (r.head.outcome != outcome::done) out_ << (r.head.outcome == outcome::failed ? ",\"outcome\":\"failed\"" : ",\"outcome\":\"skipped\"");
     if (before_.empty()) return;
     out_ << ",\"after\":[";

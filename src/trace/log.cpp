@@ -90,10 +90,10 @@ log::log(common& shared, int worker, int nodes, const memory::pools& buffers, st
       buffers_(buffers),
       places_(std::move(places)) {}
 
-log::start log::begin(int& stolen_from) const {
+log::start log::begin(int& stolen_from, bool nested) const {
   const int from = stolen_from;
   stolen_from = -1;
-  return {now(), from};
+  return {now(), from, nested};
 }
 
 void log::change_chunk(std::size_t bytes) {
@@ -211,7 +211,7 @@ void log::collect_edges(frame* f, task_record& r) {
 
 void log::task(frame* f, start s, int here, const char* cause) {
   const std::uint64_t end = since_start(now());
-  task_record r{.head = {.kind = kind::task}, .begin = since_start(s.ticks), .end = end, .node = static_cast<std::int16_t>(here)};
+  task_record r{.head = {.kind = kind::task}, .begin = since_start(s.ticks), .end = end, .node = static_cast<std::int16_t>(here), .nested = s.nested};
   const int pushed_from = frame::sender_in(f->pending.load(std::memory_order_relaxed));
   if (s.stolen_from >= 0) r.head.origin = origin::stolen, r.from = s.stolen_from;
   else if (pushed_from >= 0 && pushed_from != worker_) r.head.origin = origin::pushed, r.from = pushed_from;
@@ -245,7 +245,7 @@ bool log::append_short(const task_record& r) {
   const std::uint64_t bytes = r.read_local | r.read_remote | r.write_local | r.write_remote;
   if (last_end_ == no_task || r.begin < last_end_ || (gap | duration | bytes) >> 32 != 0 || r.edges > 255 || r.head.origin != origin::own || r.head.outcome != outcome::done) return false;
   short_task_record s{.name = r.head.name, .edges = static_cast<std::uint8_t>(r.edges), .gap = static_cast<std::uint32_t>(gap), .duration = static_cast<std::uint32_t>(duration), .home = r.home, .node = r.node};
-  s.flags = static_cast<std::uint8_t>((bytes != 0 ? short_task_record::has_bytes : 0) | (r.of_graph != 0 ? short_task_record::of_graph : 0));
+  s.flags = static_cast<std::uint8_t>((bytes != 0 ? short_task_record::has_bytes : 0) | (r.of_graph != 0 ? short_task_record::of_graph : 0) | (r.nested != 0 ? short_task_record::nested : 0));
   const std::uint32_t numbers[4] = {static_cast<std::uint32_t>(r.read_local), static_cast<std::uint32_t>(r.read_remote), static_cast<std::uint32_t>(r.write_local), static_cast<std::uint32_t>(r.write_remote)};
   const std::size_t number_bytes = bytes != 0 ? sizeof numbers : 0;
   std::byte* const p = append(sizeof s + number_bytes + 8 * edges_.size());
@@ -263,8 +263,8 @@ void log::sample_buffers(std::uint64_t time) {
   }
 }
 
-void log::slept(std::uint64_t begin_ticks) {
-  const sleep_record r{.head = {.kind = kind::sleep, .bytes = sizeof(sleep_record)}, .begin = since_start(begin_ticks), .end = since_start(now())};
+void log::slept(std::uint64_t begin_ticks, bool nested) {
+  const sleep_record r{.head = {.kind = kind::sleep, .bytes = sizeof(sleep_record)}, .begin = since_start(begin_ticks), .end = since_start(now()), .nested = nested};
   std::memcpy(append(sizeof r), &r, sizeof r);
   sample_buffers(r.end);
 }

@@ -73,14 +73,15 @@ class alignas(cache_line_bytes) log {
   struct start {
     std::uint64_t ticks;
     int stolen_from;  // a slot, -1: taken from the worker's own queues
+    bool nested;      // it runs within another task of this worker, which waits
   };
   // `stolen_from` is taken, and -1 left.
-  start begin(int& stolen_from) const;
+  start begin(int& stolen_from, bool nested) const;
   // After the body, before the task's outputs are published. `here`: the node it ran on; `cause`: as in
   // flow::complete(). Some 30 ns and 2 more for each dependence, two looks at the clock included, and the cache miss it
   // takes to see who wrote an input.
   void task(frame*, start, int here, const char* cause);
-  void slept(std::uint64_t begin_ticks);
+  void slept(std::uint64_t begin_ticks, bool nested);
   std::uint64_t now() const { return common_.clock.now(); }
 
   // For who reads it, when nobody writes any more.
@@ -140,9 +141,9 @@ class alignas(cache_line_bytes) log {
 // A worker's sleep, from when this is made to when it ends. Without a log it does nothing.
 class sleep_slice {
  public:
-  explicit sleep_slice(log* l) : log_(l), begin_(l != nullptr ? l->now() : 0) {}
+  sleep_slice(log* l, bool nested) : log_(l), begin_(l != nullptr ? l->now() : 0), nested_(nested) {}
   ~sleep_slice() {
-    if (log_ != nullptr) log_->slept(begin_);
+    if (log_ != nullptr) log_->slept(begin_, nested_);
   }
   sleep_slice(const sleep_slice&) = delete;
   sleep_slice& operator=(const sleep_slice&) = delete;
@@ -150,6 +151,7 @@ class sleep_slice {
  private:
   log* const log_;
   const std::uint64_t begin_;
+  const bool nested_;
 };
 
 }  // namespace weir::trace

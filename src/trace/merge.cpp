@@ -81,7 +81,8 @@ class cursor {
     const std::uint64_t begin = task_.end + s.gap;
     task_ = {.head = {.kind = kind::task, .name = s.name}, .begin = begin, .end = begin + s.duration, .home = s.home, .node = s.node,
              .read_local = numbers[0], .read_remote = numbers[1], .write_local = numbers[2], .write_remote = numbers[3], .edges = s.edges};
-    task_.of_graph = (s.flags & short_task_record::of_graph) != 0 ? 1 : 0;
+    task_.of_graph = (s.flags & short_task_record::of_graph) != 0;
+    task_.nested = (s.flags & short_task_record::nested) != 0;
   }
   bool load() {
     chunk& c = chunks_[chunk_];

@@ -38,7 +38,8 @@ struct task_record {
   std::int16_t node = 0;            // where it ran
   std::uint64_t read_local = 0, read_remote = 0, write_local = 0, write_remote = 0;
   std::uint32_t edges = 0;
-  std::uint32_t of_graph = 0;       // 1: edges are addresses
+  std::uint16_t of_graph = 0;       // 1: edges are addresses
+  std::uint16_t nested = 0;         // 1: within a task of the same worker that waits
 };
 static_assert(sizeof(task_record) == 72);
 
@@ -46,7 +47,7 @@ static_assert(sizeof(task_record) == 72);
 // task before it in its chunk ended, was taken from the worker's own queues, and did not fail. Behind it, if has_bytes,
 // the four numbers of bytes, 32 bits each; then the edges.
 struct short_task_record {
-  static constexpr std::uint8_t has_bytes = 1, of_graph = 2;
+  static constexpr std::uint8_t has_bytes = 1, of_graph = 2, nested = 4;
   trace::kind kind = kind::short_task;
   std::uint8_t name = 0, flags = 0, edges = 0;
   std::uint32_t gap = 0, duration = 0;
@@ -57,6 +58,7 @@ static_assert(sizeof(short_task_record) == 16);
 struct sleep_record {
   trace::head head;
   std::uint64_t begin = 0, end = 0;
+  std::uint64_t nested = 0;         // 1: within a task that waits
 };
 
 // Bytes in version buffers that lie in one place: a node, or memory::place_interleaved, place_unknown.

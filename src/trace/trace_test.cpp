@@ -28,7 +28,7 @@ struct trace_test : testing::Test {
   static void run_task(log& l, const char* name, int from = -1, const char* cause = nullptr) {
     frame f;
     f.name = name;
-    l.task(&f, l.begin(from), 0, cause);
+    l.task(&f, l.begin(from, false), 0, cause);
   }
 
   fs::path folder;
@@ -69,7 +69,7 @@ TEST_F(trace_test, logs_are_merged_in_order_of_time) {
   for (int i = 0; i < 100; i++) {
     run_task(first, "a");
     run_task(second, "b");
-    if (i % 10 == 0) second.slept(second.now());
+    if (i % 10 == 0) second.slept(second.now(), false);
   }
   seen s;
   EXPECT_EQ(merge(shared, {&first, &second}, s), 0u);
@@ -140,9 +140,9 @@ TEST_F(trace_test, where_a_task_came_from_and_how_it_ended) {
   frame pushed, back;
   int nobody = -1;
   pushed.pending.store(frame::sent_by(5), std::memory_order_relaxed);
-  l.task(&pushed, l.begin(nobody), 0, nullptr);
+  l.task(&pushed, l.begin(nobody, false), 0, nullptr);
   back.pending.store(frame::sent_by(2), std::memory_order_relaxed);
-  l.task(&back, l.begin(nobody), 0, nullptr);
+  l.task(&back, l.begin(nobody, false), 0, nullptr);
   const char* const name = "failed";
   run_task(l, name, -1, name);
   run_task(l, "skipped", -1, name);
@@ -170,7 +170,7 @@ TEST_F(trace_test, ids_tell_tasks_apart) {
     for (log* l : {&first, &second}) {
       frame f;
       int nobody = -1;
-      l->task(&f, l->begin(nobody), 0, nullptr);
+      l->task(&f, l->begin(nobody, false), 0, nullptr);
       EXPECT_EQ(worker_of(f.trace_id), l->worker());
       ids.insert(f.trace_id);
     }

@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "adapters": ["include"],
     "examples": ["include"],
     "bench": ["include"],
-    "tools": ["include", "bench", "src/machine"],   # src/machine: `weir topo` prints a machine, not only runs on it
+    "tools": ["include", "bench", "src/machine", "src/trace"],   # `weir topo` prints machines, `weir trace` reads traces
     "tests": ["include", "bench", "tools"] + SRC,
 }
 

@@ -166,6 +166,7 @@ void overhead_run::measure_metg(int repeat) {
 overhead_result overhead_run::result() const {
   overhead_result r{.pattern = std::string(row_.name), .runtime = program_.runtime, .workers = workers_, .tasks = tasks_run_, .runs = ns_.size() + never_};
   if (ns_.size() > never_) r.ns = median(ns_);
+  if (r.ns) r.lowest = *std::ranges::min_element(ns_), r.highest = *std::ranges::max_element(ns_);
   return r;
 }
 

@@ -44,6 +44,7 @@ struct overhead_result {
   int workers = 0;
   std::uint64_t tasks = 0;
   std::optional<double> ns;       // per task, or METG; empty: no task was run, or never effective
+  std::optional<double> lowest, highest;  // of the runs that `ns` is the median of
   std::optional<double> ratio;    // to weir's
   std::size_t runs = 0;
 };

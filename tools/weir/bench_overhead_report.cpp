@@ -54,6 +54,8 @@ void print_json(const std::vector<overhead_result>& results, bool metg) {
     nlohmann::ordered_json line = {{"pattern", r.pattern}, {"runtime", r.runtime}, {"workers", r.workers}};
     if (!metg) line["tasks"] = r.tasks;
     line[metg ? "metg_ns" : "ns_per_task"] = number(r.ns);
+    line["lowest_ns"] = number(r.lowest);
+    line["highest_ns"] = number(r.highest);
     line["ratio_to_weir"] = number(r.ratio);
     line["runs"] = r.runs;
     fmt::print("{}\n", line.dump());

@@ -3,7 +3,9 @@
 #include "bench.hpp"
 #include "emulate.hpp"
 #include "topo.hpp"
+#include "trace.hpp"
 
+#include <tools/report/report.hpp>
 #include <weir/error.hpp>
 
 #include <CLI/CLI.hpp>
@@ -43,6 +45,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("weir ") + WEIR_VERSION);
   app.require_subcommand(1);
   weir::tools::add_topo_command(app);
+  weir::tools::add_trace_command(app);
+  weir::tools::add_report_command(app);
   const auto bench = weir::tools::add_bench_command(app);
   const auto emulate = weir::tools::add_emulate_command(app, std::move(command));
   try {

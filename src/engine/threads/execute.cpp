@@ -198,7 +198,7 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   using manners = sched::scheduler::manners;
   using held_back = sched::scheduler::held_back;
   s.flow.buffers.flush_counts();
-  const trace::sleep_slice asleep(s.log);
+  const trace::sleep_slice asleep(s.log, s.depth > 0);
   const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || over(); };
   const auto everybody_asleep = [&] { notify_waiters(); };
   if (scheduler_.leaves_small_tasks(s.queues)) {
@@ -278,7 +278,7 @@ void engine::return_credits(slot& s, std::int64_t keep) {
 const char* engine::run_watched(slot& s, frame* f) {
   if (!bound_) refresh_node(s);
   if (s.log == nullptr) return run_body(s, f);
-  const trace::log::start start = s.log->begin(s.queues.stolen_from);
+  const trace::log::start start = s.log->begin(s.queues.stolen_from, s.depth > 1);
   const char* const cause = run_body(s, f);
   s.log->task(f, start, s.queues.node, cause);
   return cause;

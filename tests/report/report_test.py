@@ -1,0 +1,296 @@
+"""weir report: what it refuses, and the page it writes, in a browser. Usage: report_test.py PATH-OF-WEIR [TEST...]"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import browser
+
+WEIR = os.path.abspath(sys.argv.pop(1))
+
+KERNEL = {"kernel": "jacobi-2d", "policy": "local", "workers": 4, "nodes": 2, "machine": "two", "size": [64, 64], "seconds": 0.5, "locality": 0.75, "peak_buffer_bytes": 1 << 20}
+
+
+def kernel_lines():
+    """Two kernels under two policies, three runs each; medians are the middle ones."""
+    for kernel, scale in [("jacobi-2d", 1), ("kmeans", 3)]:
+        for policy, seconds in [("steal", [0.4, 0.5, 0.8]), ("local", [0.2, 0.25, 0.3])]:
+            for s in seconds:
+                yield {**KERNEL, "kernel": kernel, "policy": policy, "seconds": s * scale, "locality": 0.5 if policy == "steal" else 0.9}
+
+
+def trace(workers=4, nodes=2, tasks=40):
+    """A trace as weir writes it: tasks of 1 us each, one after the other, on each worker; half of the bytes local on odd
+    workers. Every tenth is stolen from the worker before it."""
+    events, worker_nodes = [], [w * nodes // workers for w in range(workers)]
+    for i in range(tasks):
+        for w in range(workers):
+            begin, end = 1000 + 2000 * i, 2000 + 2000 * i
+            args = {"id": f"{w}.{end}", "node": worker_nodes[w], "home": worker_nodes[w], "read_local": 800, "read_remote": 800 if w % 2 else 0}
+            if i % 10 == 5:
+                args["stolen_from"] = (w - 1) % workers
+            if i > 0:
+                args["after"] = [f"{w}.{end - 2000}"]
+            events.append({"ph": "X", "pid": 1 + worker_nodes[w], "tid": 1 + w, "ts": begin / 1000, "dur": (end - begin) / 1000, "cat": "task", "name": "even" if i % 2 == 0 else "odd", "args": args})
+    for n in range(nodes):
+        for t in range(5):
+            events.append({"ph": "C", "pid": 1 + n, "tid": 0, "ts": 1 + 10 * t, "name": "bytes in buffers", "args": {"bytes": (n + 1) * t << 20}})
+    events.append({"ph": "X", "pid": 1, "tid": 1, "ts": 1 + 2 * tasks, "dur": 5, "cat": "sleep", "name": "sleep"})
+    about = {"format": "weir trace", "version": 1, "policy": "local", "machine": "two", "nodes": nodes, "workers": workers, "tasks": tasks * workers, "tasks_lost": 0, "run_ns": 2000 * tasks + 6000,
+             "worker_nodes": worker_nodes, "bytes_read": [[10 * (a == b) + 1 for b in range(nodes)] for a in range(nodes)], "bytes_written": [[5 * (a == b) for b in range(nodes)] for a in range(nodes)]}
+    return {"otherData": about, "displayTimeUnit": "ns", "traceEvents": events}
+
+
+def text_of(trace):
+    """One event a line, as weir writes it."""
+    lines = ",\n".join(json.dumps(e, separators=(",", ":")) for e in trace["traceEvents"])
+    return f'{{"otherData":{json.dumps(trace["otherData"])},\n"displayTimeUnit":"ns",\n"traceEvents":[\n{lines}\n]}}\n'
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def put(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return self.path(name)
+
+    def weir(self, *arguments):
+        return subprocess.run([WEIR, *arguments], capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, cwd=self.folder.name)
+
+    def refused(self, *arguments, says):
+        before = sorted(os.listdir(self.folder.name))
+        result = self.weir(*arguments)
+        self.assertEqual((result.returncode, result.stdout), (2, ""), (arguments, result))
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        for part in says:
+            self.assertIn(part, result.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), before)
+
+
+class Traces(Files):
+    def test_summary(self):
+        self.put("t.json", text_of(trace()))
+        result = self.weir("trace", "summary", "t.json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"policy local, 4 workers on 2 nodes \(two\): 160 tasks in 79\.0 us")
+        self.assertRegex(result.stdout, r"(?m)^even +80 +1\.0\d us +1\.00 us +80\.0 us +50\.0 % +66\.7 % .* 0 +0$")
+        self.assertRegex(result.stdout, r"(?m)^odd +80 .* 16 +0$")
+        self.assertRegex(result.stdout, r"(?m)^worker 0 \(node 0\) +40 +50\.6 % ")
+        self.assertRegex(result.stdout, r"(?m)^0 -> 0 +4 +0$")
+        self.assertIn("critical path: 40 tasks, 40.0 us", result.stdout)
+        summary = json.loads(self.weir("trace", "summary", "t.json", "--json").stdout)
+        self.assertEqual((summary["all"]["count"], summary["all"]["stolen"], summary["critical_path"]), (160, 16, {"tasks": 40, "ns": 40000}))
+        self.assertAlmostEqual(summary["all"]["locality"], 2 / 3)
+        self.assertAlmostEqual(summary["all"]["median_ns"], 1000, delta=20)
+        self.assertEqual([w["busy_ns"] for w in summary["per_worker"]], [40000] * 4)
+
+    def test_a_task_that_waits_is_busy_once(self):
+        t = trace(1, 1, 1)
+        args = lambda end, **more: {"id": f"0.{end}", "node": 0, **more}
+        t["otherData"]["tasks"] = 2
+        slices = [("inner", 10, 30, "task", args(40000, nested=True)), ("sleep", 50, 20, "sleep", {"nested": True}), ("outer", 0, 100, "task", args(100000))]
+        t["traceEvents"] = [{"ph": "X", "pid": 1, "tid": 1, "ts": begin, "dur": length, "cat": kind, "name": name, "args": a} for name, begin, length, kind, a in slices]
+        self.put("t.json", text_of(t))
+        worker = json.loads(self.weir("trace", "summary", "t.json", "--json").stdout)["per_worker"][0]
+        self.assertEqual((worker["tasks"], worker["busy_ns"], worker["asleep_ns"]), (2, 80000, 20000))
+
+    def test_graph(self):
+        self.put("t.json", text_of(trace(1, 1, 3)))
+        dot = self.weir("trace", "dot", "t.json").stdout
+        self.assertEqual(re.findall(r'"(\S+)" -> "(\S+)"', dot), [("0.2000", "0.4000"), ("0.4000", "0.6000")])
+        self.assertEqual(len(re.findall(r"\[label=", dot)), 3)
+
+    def test_arrows_are_passed_over(self):
+        t = trace(2, 1, 3)
+        arrow = lambda phase: {"ph": phase, "pid": 1, "tid": 1, "ts": 1, "id": 1, "cat": "dep", "name": "dep"}
+        for place in [0, 3, len(t["traceEvents"]) + 2]:
+            t["traceEvents"][place:place] = [arrow("s"), arrow("f")]
+        self.put("t.json", text_of(t))
+        self.assertEqual(json.loads(self.weir("trace", "summary", "t.json", "--json").stdout)["all"]["count"], 6)
+
+    def test_refusals(self):
+        good = text_of(trace())
+        other = lambda **more: text_of({**trace(), "otherData": {**trace()["otherData"], **more}})
+        for name, text, says in [
+            ("empty", "", ["empty"]), ("half", good[:len(good) // 2], ["truncated"]), ("cut", good[:good.rindex("\n]}")], ["truncated"]), ("words", "hello\n", ["no trace"]),
+            ("foreign", '{"traceEvents":[]}', ["otherData"]), ("list", "[]", ["otherData"]), ("later", other(version=2), ["version 2", "version 1"]), ("format", other(format="x"), ["no trace"]),
+            ("count", other(tasks=7), ["160 tasks", "7"]), ("nodes", other(nodes=3), ["fit together"]), ("damaged", good.replace('"ph":"X"', '"ph":X', 1), ["damaged"]),
+            ("worker", good.replace('"tid":1', '"tid":99', 1), ["no worker"]), ("id", good.replace('"after":["0.2000"]', '"after":["x"]', 1), ["WORKER.NANOSECONDS"]),
+        ]:
+            with self.subTest(name):
+                self.put(name + ".json", text)
+                for command in [["trace", "summary"], ["trace", "dot"]]:
+                    self.refused(*command, name + ".json", says=[name + ".json", *says])
+        self.refused("trace", "summary", "none.json", says=["none.json", "No such file"])
+        self.refused("trace", "summary", ".", says=["expected a file"])
+        self.refused("trace", says=["subcommand"])
+
+
+def has_library():
+    with tempfile.TemporaryDirectory() as folder:
+        page = os.path.join(folder, "r.html")
+        with open(os.path.join(folder, "r.jsonl"), "w") as f:
+            f.write(json.dumps(KERNEL) + "\n")
+        done = subprocess.run([WEIR, "report", os.path.join(folder, "r.jsonl"), "-o", page], capture_output=True, text=True)
+        return done.returncode == 0 or "plotting library" not in done.stderr
+
+
+HAS_LIBRARY = has_library()
+
+
+@unittest.skipUnless(HAS_LIBRARY, "weir was built without the plotting library")
+class Reports(Files):
+    def test_refusals(self):
+        line = json.dumps(KERNEL) + "\n"
+        without = lambda key: json.dumps({k: v for k, v in KERNEL.items() if k != key}) + "\n"
+        for name, text, says in [
+            ("empty", "", ["empty"]), ("blank", "\n\n", ["empty"]), ("half", line + line[:40], ["line 2", "truncated"]), ("words", "hello\nworld\n", ["line 1", "no JSON"]), ("number", "7\n", ["line 1", "neither"]),
+            ("foreign", '{"x":1}\n', ["line 1", "neither", "this version"]), ("policy", without("policy"), ['"policy"', "this version"]), ("time", line + without("seconds"), ["line 2", '"seconds"']),
+            ("negative", json.dumps({**KERNEL, "seconds": -1}) + "\n", ['"seconds"']), ("cost", '{"pattern":"fib","runtime":"weir","workers":1}\n', ['"ns_per_task"']),
+        ]:
+            with self.subTest(name):
+                self.put(name + ".jsonl", text)
+                self.refused("report", name + ".jsonl", "-o", "page.html", says=[name + ".jsonl", *says])
+        self.put("good.jsonl", line)
+        self.put("old.json", text_of({**trace(), "otherData": {**trace()["otherData"], "version": 0}}))
+        self.refused("report", "good.jsonl", "old.json", "-o", "page.html", says=["old.json", "version 0"])
+        self.refused("report", "none.jsonl", says=["none.jsonl", "No such file"])
+        self.refused("report", "good.jsonl", "-o", "no/page.html", says=["no/page.html", "No such file"])
+        self.refused("report", says=["file"])
+
+    def test_nothing_is_fetched_and_nothing_escapes(self):
+        self.put("r.jsonl", json.dumps({**KERNEL, "kernel": "</script><b>@DATA@"}) + "\n")
+        self.assertEqual(self.weir("report", "r.jsonl", "--title", "a < b & @DATA@").returncode, 0)
+        with open(self.path("report.html"), encoding="utf-8") as f:
+            page = f.read()
+        self.assertIn("<title>a &lt; b &amp; @DATA@</title>", page)
+        self.assertEqual(page.count("</script>"), 3)
+        self.assertIn("Content-Security-Policy\" content=\"default-src 'none';", page)   # and in the browser nothing is asked for
+
+    def test_what_weir_prints_is_read(self):
+        run = self.weir("bench", "jacobi-2d", "--size", "64x64", "--block", "16x16", "--iterations", "3", "--policy", "local,steal", "--repeat", "2", "--json")
+        self.put("r.jsonl", run.stdout)
+        self.weir("bench", "jacobi-2d", "--size", "64x64", "--block", "16x16", "--iterations", "3", "--workers", "2", "--trace", "t.json")
+        done = self.weir("report", "r.jsonl", "t.json")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "written: report.html\n", ""))
+        with open(self.path("report.html"), encoding="utf-8") as f:
+            data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', f.read())[1])
+        self.assertEqual([c["title"] for c in data["groups"][0]["charts"]], ["Time", "Speed-up over steal", "Locality", "Peak memory in version buffers"])
+        summary = json.loads(self.weir("trace", "summary", "t.json", "--json").stdout)
+        self.assertEqual(sum(sum(lane["count"]) for lane in data["traces"][0]["lanes"]), summary["all"]["count"])
+
+    def test_long_traces_are_summed_up(self):
+        self.put("t.json", text_of(trace(2, 1, 110_000)))
+        self.assertEqual(self.weir("report", "t.json").returncode, 0)
+        with open(self.path("report.html"), encoding="utf-8") as f:
+            data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', f.read())[1])
+        lanes = data["traces"][0]["lanes"]
+        self.assertEqual(sum(sum(lane["count"]) for lane in lanes), 220_000)
+        self.assertEqual(sum(sum(lane["bytes"]) for lane in lanes), 110_000 * (800 + 1600))
+        self.assertLess(sum(len(lane["count"]) for lane in lanes), 200_000)
+
+
+@unittest.skipUnless(HAS_LIBRARY, "weir was built without the plotting library")
+@unittest.skipIf(browser.missing(), browser.missing())
+class Page(Files):
+    """One page, looked at as a person would: hover, zoom, switch."""
+
+    def setUp(self):
+        super().setUp()
+        self.put("r.jsonl", "".join(json.dumps(line) + "\n" for line in kernel_lines()))
+        self.put("t.json", text_of(trace()))
+        self.assertEqual(self.weir("report", "r.jsonl", "t.json").returncode, 0)
+
+    def show(self, b, chart):
+        """Scrolls a chart into view and returns its rectangle."""
+        b.run("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", chart)
+        return b.run("const r = document.getElementById(arguments[0]).getBoundingClientRect(); return [r.x, r.y, r.width, r.height]", chart)
+
+    def pixel(self, b, chart, value):
+        """Where a chart has a value, in the window."""
+        x, y, *_ = self.show(b, chart)
+        px = b.run("const f = weirPage.figures.find(f => f.id === arguments[0]); return f.chart.convertToPixel({xAxisIndex: 0, yAxisIndex: 0}, arguments[1])", chart, value)
+        return x + px[0], y + px[1]
+
+    def tooltip(self, b, chart, words):
+        return b.until("const t = [...document.getElementById(arguments[0]).children].find(e => e.innerText && e.style.visibility !== 'hidden' && e.innerText.includes(arguments[1])); return t && t.innerText", chart, words)
+
+    def test_page(self):
+        with browser.Browser() as b:
+            b.open(self.path("report.html"))
+            b.until("return document.readyState === 'complete' && weirPage.timelines.length === 1")
+            with self.subTest("no error, no request"):
+                self.assertEqual(b.messages(), [])
+                self.assertEqual(b.run("return performance.getEntriesByType('resource').length"), 0)
+            with self.subTest("bars show medians, whiskers the extremes"):
+                option = b.run("const o = weirPage.figures[0].chart.getOption(); return [o.xAxis[0].data, o.series.map(s => [s.name, s.type, s.data])]")
+                self.assertEqual(option[0], ["jacobi-2d 64x64", "kmeans 64x64"])
+                self.assertEqual(option[1][:2], [["steal", "bar", [0.5e9, 1.5e9]], ["local", "bar", [0.25e9, 0.75e9]]])
+                self.assertEqual([[round(x) for x in d[:3]] for d in option[1][2][2]], [[0, 400e6, 800e6], [1, 1200e6, 2400e6], [0, 200e6, 300e6], [1, 600e6, 900e6]])
+            with self.subTest("hover over a bar"):
+                b.hover(*self.pixel(b, "bars-0", [1, 0.1e9]))
+                text = self.tooltip(b, "bars-0", "kmeans")
+                self.assertIn("1.50 s (1.20 s to 2.40 s, 3 runs)", text)
+            with self.subTest("speed-up"):
+                self.assertEqual(b.run("return weirPage.figures[1].chart.getOption().series[1].data"), [2, 2])
+            with self.subTest("heat map"):
+                b.hover(*self.pixel(b, "heat-0", [1, 1]))
+                text = self.tooltip(b, "heat-0", "node 1 accesses node 1")
+                self.assertRegex(text, r"read\s+11\.0 B\s+written\s+5\.00 B\s+of all bytes\s+47\.1 %")
+            with self.subTest("memory"):
+                b.hover(*self.pixel(b, "memory-0", [35_000, 0]))
+                text = self.tooltip(b, "memory-0", "node 1")
+                self.assertRegex(text, r"node 0\s+3\.00 MiB\s+node 1\s+6\.00 MiB\s+all\s+9\.00 MiB")
+            self.timeline(b)
+            self.schemes(b)
+            self.assertEqual(b.messages(), [])
+
+    def timeline(self, b):
+        state = lambda: b.run("return weirPage.timelines[0].state()")
+        with self.subTest("the whole run"):
+            whole = state()
+            self.assertEqual((whole["tasks"], whole["stolen"], whole["arrows"], whole["from"], whole["to"]), (160, 16, 16, 0, 79_000))
+        with self.subTest("hover over a task"):
+            b.hover(*self.pixel(b, "timeline-0", [10_500, 1]))
+            text = self.tooltip(b, "timeline-0", "odd")
+            self.assertRegex(text, r"on\s+worker 1, node 0\s+from\s+10\.0 \S+s, for 1\.00 \S+s\s+bytes\s+1\.56 KiB\s+of these local\s+50\.0 %\s+home\s+node 0\s+stolen from\s+worker 0, node 0")
+        with self.subTest("zoom by the wheel, around the pointer"):
+            at = self.pixel(b, "timeline-0", [40_000, 2])
+            for _ in range(6):
+                b.wheel(*at, -240)
+            zoomed = b.until("const s = weirPage.timelines[0].state(); return s.to - s.from < 60000 && s")
+            self.assertLess(zoomed["tasks"], whole["tasks"])
+            self.assertLess(zoomed["from"], 40_000)
+            self.assertGreater(zoomed["to"], 40_000)
+            first, last = [sum(1 for i in range(40) if 2000 * i < zoomed["to"] and 2000 * i + 1000 >= zoomed["from"] + d) for d in (2, -2)]
+            self.assertTrue(4 * first <= zoomed["tasks"] <= 4 * last, zoomed)
+        with self.subTest("and back"):
+            button = lambda text: b.run("const r = [...document.querySelectorAll('button')].find(e => e.textContent === arguments[0]).getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]", text)
+            b.click(*button("whole run"))
+            self.assertEqual(b.until("const s = weirPage.timelines[0].state(); return s.to - s.from > 78999 && s")["tasks"], 160)
+            b.click(*button("arrows"))
+            self.assertEqual(state()["arrows"], 0)
+            b.click(*button("arrows"))
+            self.assertEqual(state()["arrows"], 16)
+
+    def schemes(self, b):
+        with self.subTest("dark and light"):
+            b.run("scrollTo(0, 0)")
+            ground = "return getComputedStyle(document.documentElement).backgroundColor"
+            before = b.run(ground)
+            b.click(*b.run("const r = document.getElementById('scheme').getBoundingClientRect(); return [r.x + 5, r.y + 5]"))
+            self.assertEqual({before, b.run(ground)}, {"rgb(255, 255, 255)", "rgb(18, 22, 29)"})
+            self.assertEqual(b.run("return weirPage.timelines[0].state()")["tasks"], 160)
+
+
+if __name__ == "__main__":
+    unittest.main()
