@@ -74,6 +74,12 @@ class Refusals(unittest.TestCase):
         self.refused("bench", "jacobi-2d", "--pages-check", "--machine", "nodes:2 cpus:1", says="--pages-check")
         self.refused("bench", "jacobi-2d", "--machine", "no/such/file.toml", says="no/such/file.toml")
 
+    def test_traces(self):
+        for more in [["--policy", "all"], ["--policy", "local,steal"], ["--repeat", "2"]]:
+            self.refused("bench", "jacobi-2d", "--trace", "t.json", *more, says=["--trace", "one run"])
+        self.refused("bench", "jacobi-2d,seidel-2d", "--trace", "t.json", says=["--trace", "one run"])
+        self.refused("bench", "jacobi-2d", "--trace", "no/such/t.json", says=["no/such/t.json", "No such file"])
+
     def test_a_mistake_in_the_second_kernel_stops_the_first(self):
         self.refused("bench", "jacobi-2d,jacobi-1d", "--size", "64x64", "--block", "8x8", says="jacobi-1d")
 

@@ -59,13 +59,14 @@ configuration configure(const kernel& k, const bench_options& o) {
   return c;
 }
 
-// Starts and stops a small runtime: only the runtime knows its policies and machines.
-void check_policy(const std::string& policy, const std::string& machine) {
+// Starts and stops a small runtime: only the runtime knows its policies, machines and trace files. Without tasks it leaves
+// no trace.
+void check_policy(const std::string& policy, const bench_options& o) {
   runtime_options one;
   one.workers = 1;
   one.policy = policy;
-  one.machine = machine;
-  one.trace = runtime_options::no_trace;
+  one.machine = o.machine;
+  one.trace = o.trace;
   runtime rt(one);
 }
 
@@ -159,7 +160,7 @@ int run_bench(const bench_options& o) {
     const kernel& k = find_kernel(name);
     sessions.emplace_back(k, configure(k, o), o, policies);
   }
-  for (const std::string& p : policies) check_policy(p, o.machine);
+  for (const std::string& p : policies) check_policy(p, o);
   bool right = true;
   for (session& s : sessions) right &= s.run();
   return right ? 0 : 1;
