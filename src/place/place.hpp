@@ -20,6 +20,7 @@ enum class queues : std::uint8_t {
   central,  // one queue for all, first in first out: a baseline
   deques,   // a deque per worker, stealing in order of distance
   inboxes,  // as deques, and a bounded inbox per worker through which tasks are pushed to it
+  nodes,    // a container per node, shared by its workers: where tasks name the node of their data, or are much the same everywhere
 };
 
 // A rule's own memory, one per thread that places tasks.

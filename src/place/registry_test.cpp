@@ -40,6 +40,7 @@ TEST(registry, the_papers_compositions) {
   EXPECT_EQ(parse("local").outputs, flow::allocation::deferred);
   EXPECT_EQ(parse("interleave").outputs, flow::allocation::interleaved);
   EXPECT_EQ(parse("fifo").outputs, flow::allocation::first_touch);
+  EXPECT_EQ(parse("node-queues").discipline, queues::nodes);
   EXPECT_EQ(parse("push-inputs").rule, &push_inputs);
   EXPECT_EQ(parse("push-outputs").rule, &push_outputs);
   EXPECT_EQ(parse("push-weighted").rule, &push_weighted);

@@ -39,12 +39,13 @@ scheduler::scheduler(const machine::description& m, std::vector<int> worker_node
       machine_(m),
       nodes_(m.nodes.size()),
       policy_(std::move(p)),
-      routes_all_(nodes_ > 1 || policy_.discipline == place::queues::central),
+      routes_all_(nodes_ > 1 || policy_.discipline == place::queues::central || policy_.discipline == place::queues::nodes),
       worker_nodes_(std::move(worker_nodes)),
       node_has_worker_(nodes_, 0),
       workers_of_node_(nodes_),
       slots_(worker_nodes_.size() + max_guests),
       offers_(static_cast<int>(worker_nodes_.size())),
+      containers_(policy_.discipline == place::queues::nodes ? std::make_unique<node_queue[]>(nodes_) : nullptr),
       required_(nodes_),
       initial_(nodes_) {
   for (int w = 0; w < worker_count(); w++) {
@@ -81,6 +82,13 @@ void scheduler::order_victims() {
   for (int node = 0; node < nodes; node++)
     for (int w = 0; w < worker_count(); w++)
       victims_[static_cast<std::size_t>(node)][static_cast<std::size_t>(distance_class(node, worker_nodes_[static_cast<std::size_t>(w)]))].push_back(w);
+  nodes_by_distance_.resize(nodes_);
+  for (int from = 0; from < nodes; from++) {
+    std::vector<int>& others = nodes_by_distance_[static_cast<std::size_t>(from)];
+    for (int to = 0; to < nodes; to++)
+      if (to != from && node_has_worker(to)) others.push_back(to);
+    std::stable_sort(others.begin(), others.end(), [&](int a, int b) { return distance_class(from, a) < distance_class(from, b); });
+  }
   if (!classes_.empty()) classes_[0] = 10;  // the node itself, in the firmware's scale
 }
 
@@ -121,6 +129,10 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
     central_.push(f);
     return true;
   }
+  if (containers_ != nullptr) {
+    push_to_container(self, f);
+    return true;
+  }
   if (nodes_ < 2) return false;
   const place::wish wish = place(self, f);
   if (wish.initial) {
@@ -132,6 +144,32 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   // What a guest keeps is taken by whoever comes first, of whatever node.
   const bool stays = wish.node == place::here || (wish.node == self.node && self.index < worker_count());
   return !stays && push_to_node(self, f, wish.node);
+}
+
+// Seed 002 section VI: to the node of its affinity, else to the nodes in turn. published() finds somebody if all of that
+// node are busy.
+void scheduler::push_to_container(slot_queues& self, frame* f) {
+  int node = f->affinity >= 0 ? f->affinity : node_of_worker(0);
+  const auto& others = nodes_by_distance_[static_cast<std::size_t>(node)];
+  if (f->affinity < 0) {
+    const std::size_t turn = self.placement.spread++ % (others.size() + 1);
+    if (turn > 0) node = others[turn - 1];
+  } else if (!node_has_worker(node)) {
+    node = others.front();
+  }
+  containers_[static_cast<std::size_t>(node)].push(f);
+  atomic_fence(std::memory_order_seq_cst);
+  if (sleep.sleeping() > 0) wake_one_of_node(node);
+}
+
+// Seed 002 section VI: a flexible affinity is a priority.
+frame* scheduler::take_from_far_containers(slot_queues& self) {
+  for (int node : nodes_by_distance_[static_cast<std::size_t>(self.node)])
+    if (frame* f = containers_[static_cast<std::size_t>(node)].pop()) {
+      self.steals[static_cast<std::size_t>(distance_class(self.node, node))].add(1);
+      return f;
+    }
+  return nullptr;
 }
 
 // Seed 000 Algorithm 1, lines 29-33: to the inbox of a random worker of that node.
@@ -164,6 +202,10 @@ frame* scheduler::take_own(slot_queues& self) {
   if (self.offering) update_offer(self, 1);
   if (policy_.discipline == place::queues::central) {
     if (frame* f = central_.pop()) return f;
+  }
+  if (containers_ != nullptr && self.node >= 0) {
+    if (frame* f = required_[static_cast<std::size_t>(self.node)].pop()) return f;
+    if (frame* f = containers_[static_cast<std::size_t>(self.node)].pop()) return f;
   }
   if (frame* f = self.urgent.pop()) return f;
   if (nodes_ > 1)
@@ -244,6 +286,8 @@ frame* scheduler::steal_from_guests(slot_queues& self) {
 }
 
 frame* scheduler::steal_round(slot_queues& self, manners how, bool far) {
+  if (containers_ != nullptr && far)
+    if (frame* f = take_from_far_containers(self)) return f;
   const auto& levels = victims_[static_cast<std::size_t>(self.node)];
   const std::size_t end = far ? levels.size() : 1;
   const std::uint64_t watch_at = how == manners::patient && self.sizes.all_small() ? os::now_ns() : 0;
@@ -261,6 +305,9 @@ frame* scheduler::steal_round(slot_queues& self, manners how, bool far) {
 
 bool scheduler::any_work_for(const slot_queues& self, manners how, bool with_left) const {
   if (!central_.empty()) return true;
+  if (containers_ != nullptr)
+    for (std::size_t n = 0; n < nodes_; n++)
+      if (!containers_[n].empty()) return true;
   if (self.node >= 0 && !required_[static_cast<std::size_t>(self.node)].empty()) return true;
   for (std::size_t n = 0; n < nodes_; n++)
     if ((how != manners::patient || static_cast<int>(n) == self.node) && !initial_[n].empty()) return true;

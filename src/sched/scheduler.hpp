@@ -2,7 +2,7 @@
 // have the lowest indices, guests are the program's own threads); a queue belongs to a slot, to a node or to all; a
 // round is one look at every other slot, nearest first.
 //
-// Rejected: one queue per node shared by its workers (contended at fine grain; it is a policy of its own); stealing
+// Rejected: one queue per node shared by its workers (contended at fine grain; it is a policy of its own, node_queue.hpp); stealing
 // half of a victim's deque (the stolen half then belongs to one thief, which undoes the distribution that deferred
 // allocation lives on); asking for work instead of stealing (a busy victim answers late).
 #pragma once
@@ -11,6 +11,8 @@
 #include "place/place.hpp"
 #include "sched/deque.hpp"
 #include "sched/inbox.hpp"
+#include "sched/locked_queue.hpp"
+#include "sched/node_queue.hpp"
 #include "sched/offers.hpp"
 #include "sched/sleep.hpp"
 #include "sched/small_tasks.hpp"
@@ -21,8 +23,6 @@
 #include <vector>
 
 namespace weir::sched {
-
-using detail::frame;
 
 // Counts only their owner writes and anybody reads. Whoever reads a count sees what the owner did before it.
 class counter {
@@ -71,24 +71,6 @@ struct alignas(cache_line_bytes) slot_queues {
   // Larger: a burst of pushes to one node fits, but more tasks wait there while others are idle for the grace
   // period. Smaller: tasks stay far from their data.
   static constexpr std::size_t inbox_capacity = 256;
-};
-
-// First in, first out, tasks of high priority before the others, behind a lock: the central queue of `fifo`, and tasks
-// that require a node.
-class locked_queue {
- public:
-  void push(frame* f);
-  frame* pop();
-  bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
-
- private:
-  struct list {
-    frame* head = nullptr;
-    frame* tail = nullptr;
-  };
-  spin_lock lock_;
-  list urgent_, normal_;
-  atomic<std::size_t> size_{0};
 };
 
 class scheduler {
@@ -213,6 +195,8 @@ class scheduler {
   bool push_to_worker(slot_queues& self, frame*, int worker);
   bool wake_one_of_node(int node);
   frame* take_initial(slot_queues& self);
+  void push_to_container(slot_queues& self, frame*);
+  frame* take_from_far_containers(slot_queues& self);
   static std::size_t held_tasks(const slot_queues& q) { return q.normal.size() + q.urgent.size() + q.pushed.size() + q.pushed_urgent.size(); }
   static bool leaves_something(const slot_queues& victim) { return held_tasks(victim) > far_reserve_tasks; }
   static bool has_something(const slot_queues& victim) { return !victim.normal.empty() || !victim.nothing_urgent() || !victim.pushed.empty(); }
@@ -247,6 +231,8 @@ class scheduler {
   atomic<int> watching_{0};  // of those asleep: how many leave small tasks to others
   offer_board offers_;
   locked_queue central_;
+  std::unique_ptr<node_queue[]> containers_;         // by node, under queues::nodes
+  std::vector<std::vector<int>> nodes_by_distance_;  // by node: other nodes with workers, nearest first
   std::vector<locked_queue> required_;  // by node
   std::vector<locked_queue> initial_;   // by node: tasks that decide where data will be
 };

@@ -122,7 +122,7 @@ class gate {
 };
 
 inline const std::vector<std::string>& policies() {
-  static const std::vector<std::string> names{"fifo", "steal", "push-inputs", "push-outputs", "push-weighted", "deferred", "local", "interleave"};
+  static const std::vector<std::string> names{"fifo", "steal", "push-inputs", "push-outputs", "push-weighted", "deferred", "local", "interleave", "node-queues"};
   return names;
 }
 

@@ -1,0 +1,37 @@
+// The container of one node under the discipline queues::nodes: all its workers push and pop, and others steal from it
+// (seed 002, section VI: "an optimized structure which allows multiple operations at the same time").
+//
+// First in, first out. The front is the ring of inbox.hpp, in which pushes and pops meet only when it is empty or full;
+// what does not fit waits behind a lock. Tasks of high priority have a ring of their own.
+//
+// Not strictly in order: while tasks wait behind the lock, later ones may find a place in the ring. Nobody relies on it.
+#pragma once
+
+#include "sched/inbox.hpp"
+#include "sched/locked_queue.hpp"
+
+namespace weir::sched {
+
+class alignas(cache_line_bytes) node_queue {
+ public:
+  // A push is to be followed by a wake-up, as for an inbox: an item can be hidden behind a push that is not done.
+  void push(frame* f) {
+    if (!(f->priority > 0 ? urgent_ : normal_).try_push(f)) rest_.push(f);
+  }
+  frame* pop() {
+    if (!urgent_.empty())
+      if (frame* f = urgent_.try_pop()) return f;
+    if (!normal_.empty())
+      if (frame* f = normal_.try_pop()) return f;
+    return rest_.pop();
+  }
+  bool empty() const { return normal_.empty() && urgent_.empty() && rest_.empty(); }
+
+ private:
+  // More: 16 bytes each, touched one after the other. Fewer: wide graphs wait behind the lock.
+  static constexpr std::size_t ring_capacity = 4096, urgent_capacity = 64;
+  inbox<frame*> normal_{ring_capacity}, urgent_{urgent_capacity};
+  locked_queue rest_;
+};
+
+}  // namespace weir::sched
