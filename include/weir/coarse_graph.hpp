@@ -14,9 +14,13 @@
 //          in nested dissection; or after C
 //   F(n)   front: at most n aggregates of equal cost in each level of the graph. When levels are wide; n a small multiple
 //          of the number of workers
+//   auto   a string that suits the graph, what its tasks cost, and the runtime; needs that runtime:
+//
+//   weir::coarse_graph coarse = weir::aggregate(rows, "auto", rt, [&](weir::graph::task_id r) { forward(r); });
 #pragma once
 
 #include <weir/graph.hpp>
+#include <weir/numa.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,9 +31,12 @@
 
 namespace weir {
 
+class coarse_graph;
+
 namespace detail {
 struct coarse_state;
-}
+coarse_graph aggregate_by_trial(const graph&, runtime&, const bulk_body&);
+}  // namespace detail
 
 class coarse_graph {
  public:
@@ -73,6 +80,23 @@ class coarse_graph {
   void place(std::span<const int> nodes, bool required = false);
   int node(std::size_t aggregate) const;
 
+  // Places tasks, and moves the memory they write to where they will run (seed 002, section VI.B): on each level of the
+  // coarse graph the aggregates are shared out among the nodes that have workers, by cost and in order of their numbers, as
+  // F(number of nodes) does; then writes(task, memory) is called for every task, in an order that keeps dependences, and
+  // says with memory.add(span) what that task writes; each page goes to the node on which most of it is written; the
+  // aggregates get flexible affinities. Best under the policy `node-queues`. On a pretended machine no memory is moved.
+  // O(tasks + edges + ranges log ranges), and what moving pages costs.
+  template <class F>
+  move_report distribute(runtime& rt, const F& writes) {
+    written_memory memory;
+    assign_nodes(rt);
+    for (std::size_t a = 0; a < aggregates(); a++) {
+      memory.node_ = node(a);
+      for (task_id t : members(a)) writes(t, memory);
+    }
+    return move_written(rt, memory);
+  }
+
   // Writes the aggregation to a file, 4 bytes a task and an aggregate, with a fingerprint of the graph; the file appears
   // whole or not at all. Places are not saved. Throws weir::error if it cannot be written.
   void save(const std::string& path) const;
@@ -87,11 +111,15 @@ class coarse_graph {
 
  private:
   friend coarse_graph aggregate(const graph&, std::string_view);
+  friend coarse_graph aggregate(const graph&, std::string_view, runtime&, double);
+  friend coarse_graph detail::aggregate_by_trial(const graph&, runtime&, const detail::bulk_body&);
   struct deleter {
     void operator()(detail::coarse_state*) const noexcept;
   };
   explicit coarse_graph(detail::coarse_state*) noexcept;
   void run_aggregates(runtime&, const detail::bulk_body&, bool transposed);
+  void assign_nodes(runtime&);
+  move_report move_written(runtime&, written_memory&) const;
 
   std::unique_ptr<detail::coarse_state, deleter> state_;
 };
@@ -101,5 +129,19 @@ class coarse_graph {
 // task and 8 an edge. Throws configuration_error with the place of the mistake if the string does not parse or a parameter
 // makes no sense, usage_error if a recorded graph has a cycle.
 coarse_graph aggregate(const graph& fine, std::string_view coarse_string);
+
+// The same, or "auto": algorithms and grain are chosen by simulating runs of some candidates with this runtime's number of
+// workers; what managing an aggregate costs under it is measured. `task_ns` is the mean cost of a task; 0: the graph's
+// costs, which must then be in nanoseconds, or 100 where there are none. What was chosen is in algorithms(); if nothing
+// beats the sequential program it is everything in one aggregate. A second or less for a million tasks.
+coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtime& rt, double task_ns = 0);
+// The same with measurements instead of guesses: the body is run, for all tasks, some ten times in order by the calling
+// thread and some ten times by the workers, and the fastest of the most promising candidates is taken; everything in one
+// aggregate unless one is faster than that. For bodies that may be run again and again.
+template <class F>
+  requires(detail::takes_task<F> || detail::takes_list<F>)
+coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtime& rt, const F& body) {
+  return coarse_string == "auto" ? detail::aggregate_by_trial(fine, rt, detail::bulk_body_of(body)) : aggregate(fine, coarse_string);
+}
 
 }  // namespace weir

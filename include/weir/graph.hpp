@@ -31,7 +31,12 @@
 namespace weir {
 
 class runtime;
+class graph;
 class coarse_graph;
+
+namespace detail {
+coarse_graph aggregate_by_trial(const graph&, runtime&, const bulk_body&);
+}
 
 // The tasks of a graph in bulk: what comes before each. The arrays are not copied; they must live, unchanged, as long as
 // the graph and what was aggregated from it. A sparse lower triangle in rows is such a graph as it stands: `begin` are the
@@ -112,6 +117,8 @@ class graph {
  private:
   friend class coarse_graph;
   friend coarse_graph aggregate(const graph&, std::string_view);
+  friend coarse_graph aggregate(const graph&, std::string_view, runtime&, double);
+  friend coarse_graph detail::aggregate_by_trial(const graph&, runtime&, const detail::bulk_body&);
   void run_bulk(runtime&, const detail::bulk_body&, bool transposed);
   detail::graph_task& new_task(const task_options&);
   task_id commit_task() noexcept;

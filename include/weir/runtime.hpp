@@ -32,6 +32,11 @@ struct runtime_options {
   std::size_t backlog = 0;  // tasks a creator may be ahead of execution; 0: 4096 + 1024 per worker
 };
 
+class runtime;
+namespace detail {
+runtime_state& state_of(runtime&) noexcept;
+}
+
 class runtime {
  public:
   // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN and WEIR_BIND=0 give defaults where the options leave them open;
@@ -117,6 +122,7 @@ class runtime {
 
  private:
   friend class coarse_graph;
+  friend detail::runtime_state& detail::state_of(runtime&) noexcept;
   friend class graph;
   friend class scope;
   std::unique_ptr<detail::runtime_state, void (*)(detail::runtime_state*)> state_;

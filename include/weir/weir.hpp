@@ -18,6 +18,7 @@
 #include <weir/data.hpp>
 #include <weir/error.hpp>
 #include <weir/graph.hpp>
+#include <weir/numa.hpp>
 #include <weir/parallel.hpp>
 #include <weir/runtime.hpp>
 #include <weir/scope.hpp>

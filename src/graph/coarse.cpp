@@ -33,6 +33,17 @@ namespace weir::detail {
 coarse_state::coarse_state(graph_state& f, std::string string, graphs::aggregation&& made)
     : fine(f), fine_tasks(f.task_count()), algorithms(std::move(string)), members(std::move(made.members)), aggregates(std::move(made.before)) {}
 
+std::vector<float> coarse_state::weights() const {
+  const std::span<const float> cost = fine.in_bulk().cost_ns();
+  std::vector<float> sums(aggregates.tasks());
+  for (std::size_t a = 0; a < sums.size(); a++) {
+    double sum = 0;
+    for (graphs::index t : members.view().of(static_cast<graphs::index>(a))) sum += cost.empty() ? 1 : static_cast<double>(cost[t]);
+    sums[a] = static_cast<float>(sum);
+  }
+  return sums;
+}
+
 const graphs::own_lists& coarse_state::reversed_members() {
   if (reversed_.item.size() == members.item.size()) return reversed_;
   reversed_ = members;

@@ -37,6 +37,8 @@ struct coarse_state {
 
   std::string to_dot() const;
   std::string to_json() const;
+  // Cost of every aggregate: the sum of its members'.
+  std::vector<float> weights() const;
   // The members of every aggregate from the last to the first, for runs against the edges. Made when first asked for.
   const graphs::own_lists& reversed_members();
 

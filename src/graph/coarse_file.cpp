@@ -149,7 +149,7 @@ std::unique_ptr<coarse_state> coarse_state::parse(const std::string& contents, c
   const std::string saved = file.after("graph", "\"graph TASKS EDGES FINGERPRINT\""), own = graph_line(graph).substr(6);
   if (saved != own) throw error(path + ": made from another graph: its tasks, edges and fingerprint are " + saved.substr(0, 80) + ", those of this one " + own);
   std::string algorithms = file.after("algorithms", "\"algorithms COARSE-STRING\"");
-  if (!algorithms.starts_with("auto")) algorithms = graphs::to_string(graphs::parse_coarse_string(algorithms));
+  algorithms = graphs::to_string(graphs::parse_coarse_string(algorithms));
   const std::size_t tasks = graph.tasks(), count = count_of(file, tasks);
   graphs::own_lists members = read_members(file, tasks, count);
   const graphs::partition p = partition_of(file, members, graph.before());

@@ -34,30 +34,46 @@ levels levels_of(const coarse_input& in) {
   return l;
 }
 
+// Cuts a level into `groups` parts of equal weight: place(task, part) for each task, in order. A task belongs where its
+// middle lies; without any weight, by number. Parts may stay empty.
+template <class F>
+void share_out(const coarse_input& in, std::span<const index> tasks, std::size_t groups, F&& place) {
+  const auto parts = static_cast<double>(groups);
+  double all = 0, before = 0;
+  for (index t : tasks) all += in.weight_of(t);
+  const double scale = all > 0 ? parts / all : 0;
+  for (std::size_t i = 0; i < tasks.size(); i++) {
+    const double weight = in.weight_of(tasks[i]);
+    const double middle = scale > 0 ? (before + weight / 2) * scale : (static_cast<double>(i) + 0.5) * parts / static_cast<double>(tasks.size());
+    place(tasks[i], static_cast<std::size_t>(std::min(middle, parts - 1)));
+    before += weight;
+  }
+}
+
+template <class F>
+void for_each_level(const levels& l, F&& f) {
+  for (std::size_t level = 0; level + 1 < l.begin.size(); level++) f(std::span<const index>(l.task.data() + l.begin[level], l.begin[level + 1] - l.begin[level]));
+}
+
 }  // namespace
 
 partition aggregate_fronts(const coarse_input& in, std::size_t most_per_level) {
-  const levels l = levels_of(in);
   partition p{std::vector<index>(in.tasks), 0};
-  for (std::size_t level = 0; level + 1 < l.begin.size(); level++) {
-    const std::span<const index> tasks(l.task.data() + l.begin[level], l.begin[level + 1] - l.begin[level]);
-    const double groups = static_cast<double>(std::min(most_per_level, tasks.size()));
-    double all = 0, before = 0;
-    for (index t : tasks) all += in.weight_of(t);
-    // A task belongs where its middle lies. Without any weight: by number.
-    const double scale = all > 0 ? groups / all : 0;
-    std::size_t group = 0;
-    for (std::size_t i = 0; i < tasks.size(); i++) {
-      const double weight = in.weight_of(tasks[i]);
-      const double middle = scale > 0 ? (before + weight / 2) * scale : (static_cast<double>(i) + 0.5) * groups / static_cast<double>(tasks.size());
-      const auto mine = static_cast<std::size_t>(std::min(middle, groups - 1));
-      if (i == 0 || mine > group) p.count++;
-      group = std::max(group, mine);
-      p.of[tasks[i]] = static_cast<index>(p.count - 1);
-      before += weight;
-    }
-  }
+  for_each_level(levels_of(in), [&](std::span<const index> tasks) {
+    std::size_t last = most_per_level;  // no part yet
+    share_out(in, tasks, std::min(most_per_level, tasks.size()), [&](index t, std::size_t part) {
+      if (part != last) p.count++;
+      last = part;
+      p.of[t] = static_cast<index>(p.count - 1);
+    });
+  });
   return p;
+}
+
+std::vector<index> parts_of_levels(const coarse_input& in, std::size_t parts) {
+  std::vector<index> part_of(in.tasks);
+  for_each_level(levels_of(in), [&](std::span<const index> tasks) { share_out(in, tasks, parts, [&](index t, std::size_t part) { part_of[t] = static_cast<index>(part); }); });
+  return part_of;
 }
 
 }  // namespace weir::graphs

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "flow/flow.hpp"
+#include "graph/automatic.hpp"
 #include "graph/bulk.hpp"
 #include "graph/coarse.hpp"
 

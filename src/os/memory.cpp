@@ -6,7 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <vector>
 
 namespace weir::os {
 namespace {
@@ -65,7 +68,73 @@ class ordinary_memory : public linux_memory {
   int node_of(const void*) override { return -1; }
 };
 
+// Consecutive pages on their way to a node.
+class page_mover {
+ public:
+  page_mover(char* first, int os_node) : first_(first), node_(os_node) {}
+
+  page_moves move(std::size_t pages) {
+    for (std::size_t begin = 0; begin < pages; begin += at_a_time) part(begin, std::min(at_a_time, pages - begin));
+    return result_;
+  }
+
+ private:
+  static constexpr std::size_t at_a_time = 4096;
+
+  char* page(std::size_t i) const { return first_ + i * page_bytes(); }
+
+  void part(std::size_t begin, std::size_t count) {
+    addresses_.clear();
+    for (std::size_t i = 0; i < count; i++) addresses_.push_back(page(begin + i));
+    states_.assign(count, -EFAULT);
+    if (syscall(SYS_move_pages, 0, count, addresses_.data(), nullptr, states_.data(), 0) < 0) return refuse(count, errno);
+    std::vector<void*> elsewhere;
+    for (std::size_t i = 0; i < count;) {
+      const std::size_t from = i;
+      while (i < count && untouched(states_[i])) i++;
+      if (i > from) promise(begin + from, i - from);
+      if (i == count) break;
+      if (states_[i] == node_) result_.there++;
+      else elsewhere.push_back(addresses_[i]);
+      i++;
+    }
+    move_there(elsewhere);
+  }
+
+  // Also the page of zeros that stands for what was only read.
+  static bool untouched(int state) { return state == -ENOENT || state == -EFAULT; }
+
+  void promise(std::size_t begin, std::size_t count) {
+    node_mask mask{};
+    if (set(mask, node_) && set_policy(page(begin), count * page_bytes(), MPOL_PREFERRED, mask)) result_.promised += count;
+    else refuse(count, errno);
+  }
+
+  void move_there(std::vector<void*>& pages) {
+    if (pages.empty()) return;
+    const std::vector<int> nodes(pages.size(), node_);
+    states_.assign(pages.size(), -EBUSY);
+    if (syscall(SYS_move_pages, 0, pages.size(), pages.data(), nodes.data(), states_.data(), MPOL_MF_MOVE) < 0) return refuse(pages.size(), errno);
+    for (int state : states_)
+      if (state == node_) result_.moved++;
+      else refuse(1, state < 0 ? -state : EBUSY);
+  }
+
+  void refuse(std::size_t pages, int why) {
+    result_.refused += pages;
+    result_.error = why;
+  }
+
+  char* const first_;
+  const int node_;
+  page_moves result_;
+  std::vector<void*> addresses_;
+  std::vector<int> states_;
+};
+
 }  // namespace
+
+page_moves move_pages(void* first, std::size_t pages, int os_node) { return page_mover(static_cast<char*>(first), os_node).move(pages); }
 
 memory_backend& host_memory() {
   static linux_memory m;

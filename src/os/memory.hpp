@@ -29,4 +29,17 @@ memory_backend& pretended_memory();
 
 std::size_t page_bytes();
 
+// What became of pages that were to be on a node.
+struct page_moves {
+  std::size_t moved = 0;
+  std::size_t there = 0;     // already
+  std::size_t promised = 0;  // not touched yet; they will come from that node while it has memory
+  std::size_t refused = 0;
+  int error = 0;             // errno of the last refusal
+};
+
+// Moves whole pages of this process; `first` is the first one's address. What the system does not move stays where it is.
+// Some microseconds a page that is moved, some 100 ns for any other.
+page_moves move_pages(void* first, std::size_t pages, int os_node);
+
 }  // namespace weir::os

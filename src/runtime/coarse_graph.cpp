@@ -61,6 +61,24 @@ void coarse_graph::place(std::span<const int> nodes, bool required) {
   state_->node_required = required;
 }
 
+void coarse_graph::assign_nodes(runtime& rt) {
+  std::vector<int> nodes;
+  for (int n = 0; n < rt.nodes(); n++)
+    if (rt.state_->engine.scheduler().node_has_worker(n)) nodes.push_back(n);
+  const std::vector<float> weight = state_->weights();
+  std::vector<graphs::index> order;
+  graphs::coarse_input in = graphs::input_of(state_->aggregates, order);
+  in.weight = weight;
+  std::vector<int> assigned;
+  for (graphs::index part : graphs::parts_of_levels(in, nodes.size())) assigned.push_back(nodes[part]);
+  place(assigned);
+}
+
+move_report coarse_graph::move_written(runtime& rt, written_memory& memory) const {
+  if (rt.state_->machine.is_host) return memory.move_pages();
+  return {};
+}
+
 void coarse_graph::run_aggregates(runtime& rt, const detail::bulk_body& body, bool transposed) {
   coarse_state& c = *state_;
   const detail::run_guard guard(c.running, "weir::coarse_graph::run()");
@@ -82,6 +100,7 @@ void coarse_graph::run(runtime& rt) {
 }
 
 coarse_graph aggregate(const graph& fine, std::string_view coarse_string) {
+  if (coarse_string == "auto") throw configuration_error("coarse string: auto depends on the runtime; write weir::aggregate(graph, \"auto\", rt)");
   const std::vector<graphs::coarsening> steps = graphs::parse_coarse_string(coarse_string);
   detail::graph_state& g = *fine.state_;
   const detail::run_guard guard(g.running, "weir::aggregate()");

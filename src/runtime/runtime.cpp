@@ -205,6 +205,7 @@ runtime::runtime(const runtime_options& o) : state_(nullptr, &detail::end_runtim
 }
 
 runtime::~runtime() = default;
+detail::runtime_state& detail::state_of(runtime& rt) noexcept { return *rt.state_; }
 
 void runtime::wait() {
   engine::engine& e = state_->engine;

@@ -138,7 +138,7 @@ TEST_P(Deferred, BlocksFreedElsewhereComeHome) {
   EXPECT_LT(grown, cycled / 4) << "bytes of new memory, while " << cycled << " bytes were allocated and freed again";
 }
 
-INSTANTIATE_TEST_SUITE_P(Pages, Deferred, testing::Values("deferred", "local"), test_name);
+INSTANTIATE_TEST_SUITE_P(Pages, Deferred, testing::Values("deferred", "local", "node-queues"), test_name);
 
 TEST_P(AtCreation, PagesAreOnTheCreatorsNodeWhoeverWrites) {
   const std::vector<int> nodes = nodes_with_cpus();
@@ -188,7 +188,7 @@ TEST_P(AnyPolicy, InoutKeepsTheBuffer) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Pages, AnyPolicy, testing::Values("fifo", "steal", "deferred", "local", "interleave"), test_name);
+INSTANTIATE_TEST_SUITE_P(Pages, AnyPolicy, testing::Values("fifo", "steal", "deferred", "local", "interleave", "node-queues"), test_name);
 
 class Interleave : public PagesOf {
  protected:

@@ -27,7 +27,7 @@ using bench::triangle;
 
 struct aggregate_options {
   std::string matrices = "cube:100", policy, machine;
-  std::string coarse = "S,F(32),CD(4),D(400)";
+  std::string coarse = "S,F(32),CD(4),D(400),auto";
   int workers = 0, repeat = 5;
   bool json = false;
 };
@@ -94,13 +94,17 @@ class aggregate_session {
 
  private:
   void measure_aggregation(row& r) {
-    r.peak_bytes = peak_bytes_of([&] { r.graph.emplace(aggregate(graph_, r.coarse)); });
+    r.peak_bytes = peak_bytes_of([&] { make(r); });
     r.aggregates = r.graph->aggregates();
     r.edges = r.graph->edges();
     for (int i = 0; i < options_.repeat; i++) {
       r.graph.reset();
-      r.aggregate_seconds.push_back(seconds_of([&] { r.graph.emplace(aggregate(graph_, r.coarse)); }));
+      r.aggregate_seconds.push_back(seconds_of([&] { make(r); }));
     }
+  }
+
+  void make(row& r) {
+    r.graph.emplace(aggregate(graph_, r.coarse, runtime_, [this](graph::task_id t) { system_.solve_row(t); }));
   }
 
   void measure_solves() {
@@ -125,14 +129,14 @@ class aggregate_session {
   void print_table() const {
     const double one = median(sequential_);
     fmt::print("{}: {} tasks, {} edges, {} workers\n\n", name_, tasks(), system_.columns.size(), runtime_.workers());
-    fmt::print("{:<16} {:>10} {:>10} {:>12} {:>10} {:>10} {:>8}\n", "coarse string", "aggregates", "edges", "aggregate ms", "peak B/task", "solve ms", "speedup");
+    fmt::print("{:<24} {:>10} {:>10} {:>12} {:>10} {:>10} {:>8}\n", "coarse string", "aggregates", "edges", "aggregate ms", "peak B/task", "solve ms", "speedup");
     const auto line = [&](const std::string& name, const std::string& aggregates, const std::string& edges, const std::string& ms, const std::string& bytes, double solve) {
-      fmt::print("{:<16} {:>10} {:>10} {:>12} {:>11} {:>9.2f} {:>8.2f}\n", name, aggregates, edges, ms, bytes, 1e3 * solve, one / solve);
+      fmt::print("{:<24} {:>10} {:>10} {:>12} {:>11} {:>9.2f} {:>8.2f}\n", name, aggregates, edges, ms, bytes, 1e3 * solve, one / solve);
     };
     line("(sequential)", "", "", "", "", one);
     line("(none)", "", "", "", "", median(fine_));
     for (const row& r : rows_)
-      line(r.coarse, std::to_string(r.aggregates), std::to_string(r.edges), fmt::format("{:.1f}", 1e3 * median(r.aggregate_seconds)),
+      line(r.coarse == "auto" ? "auto: " + r.graph->algorithms() : r.coarse, std::to_string(r.aggregates), std::to_string(r.edges), fmt::format("{:.1f}", 1e3 * median(r.aggregate_seconds)),
            r.peak_bytes ? fmt::format("{:.1f}", static_cast<double>(*r.peak_bytes) / static_cast<double>(tasks())) : "?", median(r.solve_seconds));
     fmt::print("\n");
   }
@@ -141,6 +145,7 @@ class aggregate_session {
     const auto print = [&](const std::string& coarse, const std::vector<double>& solve, const row* r) {
       nlohmann::ordered_json j = {{"matrix", name_}, {"coarsen", coarse}, {"workers", runtime_.workers()}, {"tasks", tasks()}, {"edges", system_.columns.size()}};
       if (r != nullptr) {
+        j["algorithms"] = r->graph->algorithms();
         j["aggregates"] = r->aggregates;
         j["aggregate_edges"] = r->edges;
         j["aggregate_seconds"] = median(r->aggregate_seconds);

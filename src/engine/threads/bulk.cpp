@@ -166,7 +166,7 @@ void bulk_worker::submit(engine& e, slot& s, bulk_run& r, const index* tasks, st
   const task_options options{.name = r.name, .affinity = node < 0 ? placement{} : placement{node, r.places.required}};
   frame* f = nullptr;
   try {
-    f = flow::create_frame(s.flow, &r.scope, &ops, options, 0, 0, sizeof(batch), alignof(batch));
+    f = flow::create_frame(s.flow, &r.scope, &ops, options, {sizeof(frame) + sizeof(batch), 0, 0});
   } catch (const std::bad_alloc&) {
     r.broken.store(1, std::memory_order_relaxed);
     if (r.scope.claim_failure()) r.scope.note_failure(std::current_exception());

@@ -339,8 +339,10 @@ TEST_F(saved, any_damage_is_refused_or_harmless) {
         case 3: contents[std::max(at, numbers)] = static_cast<char>(between(random, 0, 27)); break;
         default:  // two numbers change places
           if (contents.size() > numbers + 8) {
-            const std::size_t count = (contents.size() - numbers) / 4;
-            std::swap_ranges(contents.begin() + static_cast<std::ptrdiff_t>(numbers + 4 * between(random, 0, count / 2 - 1)), contents.begin() + static_cast<std::ptrdiff_t>(numbers + 4 * (count / 2)), contents.begin() + static_cast<std::ptrdiff_t>(numbers + 4 * between(random, count / 2, count - 1)));
+            const std::size_t last = (contents.size() - numbers) / 4 - 1;
+            const auto number = [&] { return contents.begin() + static_cast<std::ptrdiff_t>(numbers + 4 * between(random, 0, last)); };
+            const auto one = number();
+            if (const auto other = number(); other != one) std::swap_ranges(one, one + 4, other);
           }
       }
       if (contents.empty()) contents = "w";
