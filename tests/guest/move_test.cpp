@@ -66,9 +66,11 @@ TEST_F(Move, DistributedMemoryIsOnAllNodesInOrder) {
   }
 }
 
-// Rows of a grid, one task an element of `x`; the matrix of seed 002 in small.
+// Columns of a grid, one task an element; a row is a level, and has a page for each node.
 TEST_F(Move, ACoarseGraphTakesItsMemoryWithIt) {
-  const auto side = static_cast<graph::task_id>(4 * os::page_bytes() / sizeof(double) / 4);
+  const std::vector<int> nodes = nodes_with_cpus();
+  const std::size_t in_a_page = os::page_bytes() / sizeof(double);
+  const auto side = static_cast<graph::task_id>(nodes.size() * in_a_page);
   std::vector<std::size_t> offsets{0};
   std::vector<graph::task_id> before;
   for (graph::task_id y = 0; y < 64; y++)
@@ -81,22 +83,13 @@ TEST_F(Move, ACoarseGraphTakesItsMemoryWithIt) {
   std::ranges::fill(all, static_cast<unsigned char>(0));
   const std::span values(reinterpret_cast<double*>(all.data()), 64 * side);
   graph g(offsets, before);
-  coarse_graph c = aggregate(g, "F(16)");
+  coarse_graph c = aggregate(g, "F(" + std::to_string(4 * nodes.size()) + ")");
   runtime rt(runtime_options{.policy = "node-queues"});
   const move_report r = c.distribute(rt, [&](graph::task_id t, written_memory& m) { m.add(values[t]); });
   EXPECT_EQ(r.refused, 0u) << r.to_string();
   EXPECT_EQ(r.pages, all.size() / os::page_bytes()) << r.to_string();
-  // Each page lies where most of it is written.
   const std::vector<int> found = nodes_of(all);
-  const std::size_t in_a_page = os::page_bytes() / sizeof(double);
-  std::vector<int> task_node(g.tasks());
-  for (std::size_t a = 0; a < c.aggregates(); a++)
-    for (graph::task_id t : c.members(a)) task_node[t] = c.node(a);
-  for (std::size_t p = 0; p < found.size(); p++) {
-    const auto here = std::count(task_node.begin() + static_cast<std::ptrdiff_t>(p * in_a_page), task_node.begin() + static_cast<std::ptrdiff_t>((p + 1) * in_a_page), found[p]);
-    EXPECT_GE(static_cast<std::size_t>(here), in_a_page / nodes_with_cpus().size()) << "page " << p;
-  }
-  for (int node : nodes_with_cpus()) EXPECT_GT(std::ranges::count(found, node), 0) << "node " << node;
+  for (std::size_t p = 0; p < found.size(); p++) EXPECT_EQ(found[p], nodes[p % nodes.size()]) << "page " << p;
   c.run(rt, [&](graph::task_id t) { values[t] = t < side ? 1 : values[t - side] + 1; });
   for (std::size_t t = 0; t < values.size(); t++) ASSERT_EQ(values[t], 1.0 + static_cast<double>(t / side));
 }
