@@ -167,7 +167,7 @@ int run_emulate(const emulate_options& o) {
   g.files = make_archive(o, g.work, program);
   g.model = run.model;
   g.limit = std::chrono::milliseconds(static_cast<std::int64_t>(o.timeout_s * 1000));
-  require_memory(run.shape, 0, run.model.has_value());
+  require_memory(run.shape, run.model.has_value());
   progress booting(fmt::format("weir: booting {} nodes", run.shape.nodes()));
   g.started = [&] { booting.clear(); };
   g.show = [&](stream s, std::string_view text) { show(text, s == stream::errors || o.json ? STDERR_FILENO : STDOUT_FILENO); };

@@ -211,9 +211,9 @@ TEST(Config, ControllersAreAsFastAsTheBandwidth) {
 TEST(Memory, MoreThanThisMachineHasIsRefused) {
   layout shape = make_layout(machine::load("nodes:2 cpus:2"), {1, 1 << 20});
   shape.memory_mib = {1 << 30, 1 << 30};
-  EXPECT_THROW(require_memory(shape, 0, true), configuration_error);
+  EXPECT_THROW(require_memory(shape, true), configuration_error);
   shape.memory_mib = {64, 64};
-  EXPECT_NO_THROW(require_memory(shape, 0, false));
+  EXPECT_NO_THROW(require_memory(shape, false));
 }
 
 }  // namespace

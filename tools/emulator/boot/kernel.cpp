@@ -119,7 +119,6 @@ equipment find_equipment(const std::string& kernel, bool plugin) {
   e.kernel = find_kernel(kernel);
   e.init = part_of_weir("guest-init");
   if (plugin) e.plugin = part_of_weir("emulator-plugin.so");
-  e.machines = machines_folder();
   return e;
 }
 

@@ -7,7 +7,7 @@ namespace weir::emulator {
 
 // Files as they lie beside the running command, in a build folder or installed.
 struct equipment {
-  std::string qemu, kernel, init, plugin, machines;
+  std::string qemu, kernel, init, plugin;
 };
 
 // Finds everything a guest needs. kernel: a file, or empty for the one that was fetched. Throws configuration_error that

@@ -122,9 +122,9 @@ model_config make_config(const machine::description& m, layout& shape, model_con
   return config;
 }
 
-void require_memory(const layout& shape, std::uint64_t archive_bytes, bool model) {
+void require_memory(const layout& shape, bool model) {
   const std::uint64_t guest = shape.memory_total_mib(), directory = model ? guest / 16 : 0;
-  const std::uint64_t needed = guest + directory + (archive_bytes >> 20), available = available_mib();
+  const std::uint64_t needed = guest + directory, available = available_mib();
   if (needed > available) throw configuration_error(fmt::format("{} nodes of {} MiB may need {} MiB here, and {} MiB are available (--memory)", shape.nodes(), shape.memory_mib.back(), needed, available));
 }
 

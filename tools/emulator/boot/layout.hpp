@@ -39,6 +39,6 @@ layout make_layout(const machine::description& machine, const layout_options& op
 model_config make_config(const machine::description& machine, layout& shape, model_config caches);
 
 // Throws configuration_error if this host has less memory available than the guest may use up.
-void require_memory(const layout& shape, std::uint64_t archive_bytes, bool model);
+void require_memory(const layout& shape, bool model);
 
 }  // namespace weir::emulator

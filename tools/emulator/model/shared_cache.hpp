@@ -38,7 +38,7 @@ class shared_caches {
     return g.lines.use(line, set, o.before, o.after) && (!write || alone);
   }
 
-  // No CPU may be at work.
+  // What CPUs put in meanwhile may stay or go.
   void clear() {
     for (auto& g : caches_) {
       for (auto& lock : g->locks) lock.lock();
