@@ -150,7 +150,7 @@ window.weirTimeline = (into, trace, index) => {
       const shape = echarts.graphic.clipRectByRect({x: x0, y: y - tall / 2, width: Math.max(0.8, x1 - x0), height: tall}, bounds(params));
       if (!shape) return null;
       const fill = colour(s), opacity = s.kind === "block" ? Math.max(0.3, Math.min(1, s.busy / (s.end - s.begin))) : 1;
-      const rect = {type: "rect", shape, style: {fill, opacity, stroke: shape.width > 5 && s.kind === "task" ? P.css("--ground") : null, lineWidth: 1}};
+      const rect = {type: "rect", shape, style: {fill, opacity, stroke: shape.width > 5 && tall > 9 && s.kind === "task" ? P.css("--ground") : null, lineWidth: 1}};
       if (s.kind !== "task" || shape.width < 46 || tall < 13) return rect;
       const name = trace.names[lanes[s.row].name[s.index]].name;
       return {type: "group", children: [rect, {type: "text", silent: true, style: {text: name, x: shape.x + 4, y, fill: s.bytes > 0 && s.local / s.bytes < 0.5 ? "#101418" : "#ffffff", font: "11px sans-serif", verticalAlign: "middle", width: shape.width - 8, overflow: "truncate"}}]};
