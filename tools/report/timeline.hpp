@@ -9,7 +9,7 @@
 namespace weir::tools {
 
 // Of longer traces, neighbouring tasks of a worker are summed up until there are about as many: the page stays below some
-// 15 MB, and a browser has all of it in memory.
+// 25 MB, and a browser has all of it in memory.
 inline constexpr std::size_t most_timeline_tasks = 200'000;
 
 // Throws bench::input_error as read_trace() does.

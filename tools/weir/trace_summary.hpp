@@ -43,7 +43,7 @@ struct critical_path {
 
 class trace_summary {
  public:
-  // Reads the file; 24 bytes of memory a task, for the critical path.
+  // Reads the file; 40 bytes of memory a task, for the critical path.
   explicit trace_summary(const std::string& path);
 
   const trace_about& about() const { return about_; }
