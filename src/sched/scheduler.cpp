@@ -167,6 +167,7 @@ frame* scheduler::take_from_far_containers(slot_queues& self) {
   for (int node : nodes_by_distance_[static_cast<std::size_t>(self.node)])
     if (frame* f = containers_[static_cast<std::size_t>(node)].pop()) {
       self.steals[static_cast<std::size_t>(distance_class(self.node, node))].add(1);
+      self.stolen_from = workers_of_node_[static_cast<std::size_t>(node)].front();  // a container is nobody's: for all of its node
       return f;
     }
   return nullptr;

@@ -106,7 +106,7 @@ TEST(numa, a_coarse_graph_is_shared_out_and_its_memory_named_once) {
     if (t % 200 == 0) memory.add(std::span(r.x).subspan(t, 200));
   });
   EXPECT_EQ(asked, std::vector<int>(g.tasks(), 1));
-  EXPECT_LE(moved.pages, r.x.size() * sizeof(double) / page() + 1);
+  EXPECT_LE(moved.pages, r.x.size() * sizeof(double) / page() + 2);  // neither end lies on a page's
   EXPECT_GE(moved.pages, r.x.size() * sizeof(double) / page() - 1);
   EXPECT_EQ(moved.moved + moved.there + moved.promised + moved.refused, moved.pages);
   std::atomic<int> ran{0};

@@ -109,7 +109,7 @@ class Runs(unittest.TestCase):
         result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--policy", "all", "--repeat", "2", "--verify", "--json", "--pages-check")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         runs = [json.loads(line) for line in result.stdout.splitlines()]
-        self.assertEqual(len(runs), 16)
+        self.assertEqual(len(runs), 18)
         for run in runs:
             self.assertIs(run["verified"], True)
             self.assertEqual((run["kernel"], run["size"], run["block"], run["iterations"]), ("jacobi-2d", [40, 30], [8, 8], 3))

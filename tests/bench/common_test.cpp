@@ -79,7 +79,7 @@ TEST(Options, Policies) {
   EXPECT_EQ(parse_policies("local"), names{"local"});
   EXPECT_EQ(parse_policies("a,b:k=v,k2=v2,c"), (names{"a", "b:k=v,k2=v2", "c"}));
   EXPECT_EQ(parse_policies("b:k=v,c:k=w"), (names{"b:k=v", "c:k=w"}));
-  EXPECT_EQ(parse_policies("all").size(), 8u);
+  EXPECT_EQ(parse_policies("all").size(), 9u);
   EXPECT_TRUE(contains(refusal([] { parse_policies("k=v"); }), "without a policy"));
   EXPECT_TRUE(contains(refusal([] { parse_policies("a,,b"); }), "missing"));
   EXPECT_TRUE(contains(refusal([] { parse_policies(""); }), "missing"));
