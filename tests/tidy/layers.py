@@ -13,11 +13,13 @@ SRC = ["src/" + folder for folder in ORDER]
 MAY_INCLUDE = {
     "include": [],
     **{part: ["include"] + SRC[:i] for i, part in enumerate(SRC)},
+    "solver": ["include"],
     "adapters": ["include"],
     "examples": ["include"],
     "bench": ["include"],
-    "tools": ["include", "bench", "src/machine", "src/trace"],   # `weir topo` prints machines, `weir trace` reads traces
-    "tests": ["include", "bench", "tools"] + SRC,
+    "bench/solver": ["include", "solver"],
+    "tools": ["include", "bench", "solver", "src/machine", "src/trace"],   # `weir topo` prints machines, `weir trace` reads traces
+    "tests": ["include", "bench", "solver", "tools"] + SRC,
 }
 
 # The model checker is no part of libweir, so base.hpp leaves it out: the models of other folders include it by name.
@@ -46,7 +48,7 @@ def includes(tree, path):
 
 def resolve(tree, path, quoted, name):
     beside = [pathlib.PurePosixPath(path).parent] if quoted else []
-    for folder in [*beside, "src", "include", "."]:
+    for folder in [*beside, "src", "include", "solver/include", "."]:
         candidate = normal(pathlib.PurePosixPath(folder) / name)
         if tree.has_file(candidate):
             return candidate

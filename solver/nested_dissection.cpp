@@ -1,0 +1,60 @@
+// Nested dissection by Scotch.
+#include "adjacency.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include <scotch.h>
+
+namespace weir::solver::detail {
+namespace {
+
+static_assert(sizeof(SCOTCH_Num) == sizeof(index), "nested dissection hands its arrays to a Scotch of 32-bit numbers");
+
+void check_scotch(int status, const char* what) {
+  if (status != 0) throw matrix_error(std::string("nested dissection: Scotch failed in ") + what);
+}
+
+class scotch_graph {
+ public:
+  explicit scotch_graph(const adjacency& g) {
+    check_scotch(SCOTCH_graphInit(&graph_), "SCOTCH_graphInit");
+    // Scotch takes pointers to what it does not change.
+    auto* const begin = const_cast<SCOTCH_Num*>(g.begin.data());
+    auto* const neighbours = const_cast<SCOTCH_Num*>(g.neighbours.data());
+    check_scotch(SCOTCH_graphBuild(&graph_, 0, g.rows, begin, begin + 1, nullptr, nullptr, g.begin[g.rows], neighbours, nullptr), "SCOTCH_graphBuild");
+  }
+  ~scotch_graph() { SCOTCH_graphExit(&graph_); }
+  scotch_graph(const scotch_graph&) = delete;
+  scotch_graph& operator=(const scotch_graph&) = delete;
+  SCOTCH_Graph* get() { return &graph_; }
+
+ private:
+  SCOTCH_Graph graph_;
+};
+
+class scotch_strategy {
+ public:
+  scotch_strategy() { check_scotch(SCOTCH_stratInit(&strategy_), "SCOTCH_stratInit"); }
+  ~scotch_strategy() { SCOTCH_stratExit(&strategy_); }
+  scotch_strategy(const scotch_strategy&) = delete;
+  scotch_strategy& operator=(const scotch_strategy&) = delete;
+  SCOTCH_Strat* get() { return &strategy_; }
+
+ private:
+  SCOTCH_Strat strategy_;
+};
+
+}  // namespace
+
+array<index> nested_dissection(const adjacency& g) {
+  array<index> order(static_cast<std::size_t>(g.rows));
+  scotch_graph graph(g);
+  scotch_strategy strategy;
+  SCOTCH_randomReset();  // the same order each time
+  check_scotch(SCOTCH_graphOrder(graph.get(), strategy.get(), nullptr, order.data(), nullptr, nullptr, nullptr), "SCOTCH_graphOrder");
+  return order;
+}
+
+}  // namespace weir::solver::detail
