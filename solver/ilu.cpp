@@ -14,6 +14,17 @@ void check_options(const ilu_options& o) {
   if (!(o.shift >= 0) || !std::isfinite(o.shift)) throw usage_error("ILU: a shift of " + std::to_string(o.shift) + ": expected a number that is not negative");
 }
 
+// For each row, whether the next one has the same columns but for its own. `p` is not mirrored yet.
+array<std::uint8_t> find_alike(const detail::ilu_pattern& p, index rows) {
+  array<std::uint8_t> alike(static_cast<std::size_t>(rows), 0);
+  const auto row = [&](index i) { return std::span(p.upper_columns).subspan(static_cast<std::size_t>(p.upper_begin[i]), static_cast<std::size_t>(p.upper_begin[i + 1] - p.upper_begin[i])); };
+  for (index i = 0; i + 1 < rows; i++) {
+    const auto mine = row(i), next = row(i + 1);
+    alike[i] = mine.size() == next.size() + 1 && mine[0] == i + 1 && std::ranges::equal(mine.subspan(1), next);
+  }
+  return alike;
+}
+
 // The rows of a triangle from last to first, and each from right to left.
 void mirror(array<index>& begin, array<index>& columns) {
   std::ranges::reverse(columns);
@@ -51,6 +62,7 @@ ilu::ilu(const matrix& a, const ilu_options& options) : rows_(a.rows), block_(a.
   detail::ilu_pattern p = detail::symbolic_ilu(a, options.level);
   pattern_of_matrix_ = p.lower_columns.size() + p.upper_columns.size() + static_cast<std::size_t>(rows_) == a.entries();
   for (index i = 0; i < rows_; i++) longest_row_ = std::max(longest_row_, p.lower_begin[i + 1] - p.lower_begin[i] + 1 + p.upper_begin[i + 1] - p.upper_begin[i]);
+  if (block_ == 1) alike_ = find_alike(p, rows_);
   mirror(p.upper_begin, p.upper_columns);
   const std::size_t numbers = static_cast<std::size_t>(block_) * static_cast<std::size_t>(block_);
   lower_ = {std::move(p.lower_begin), std::move(p.lower_columns), {}};
@@ -94,6 +106,6 @@ void ilu::factor_rows(const matrix& a, std::span<const index> rows, workspace& w
 
 void ilu::forward_rows(std::span<const double> b, std::span<double> x, std::span<const index> rows) const { forward_any(*this, b, x, rows); }
 
-void ilu::backward_rows(std::span<double> x, std::span<const index> rows) const { backward_any(*this, x, rows | std::views::reverse); }
+void ilu::backward_rows(std::span<double> x, std::span<const index> rows) const { backward_any(*this, x, rows); }
 
 }  // namespace weir::solver

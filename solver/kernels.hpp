@@ -40,6 +40,7 @@ struct ilu_kernels {
     const index *const lower_begin = f.lower_.begin.data(), *const lower_columns = f.lower_.columns.data();
     const index *const upper_begin = f.upper_.begin.data(), *const upper_columns = f.upper_.columns.data();
     double *const lower = f.lower_.values.data(), *const upper = f.upper_.values.data();
+    const std::uint8_t* const alike = f.alike_.data();
     const std::ptrdiff_t last = f.rows_ - 1;
     for (const index i : rows) {
       const index first = lower_begin[i], middle = lower_begin[i + 1];
@@ -51,12 +52,20 @@ struct ilu_kernels {
       }
       const double largest = scatter(a, i, w);
       for (index p = first; p < middle; p++) {
-        const std::ptrdiff_t j = lower_columns[p], begin = upper_begin[last - j], end = upper_begin[last - j + 1];
-        const double* const __restrict values = upper + begin + (last - j);  // the inverse pivot, then the entries
+        const std::ptrdiff_t j = lower_columns[p], at = last - j, begin = upper_begin[at], n = upper_begin[at + 1] - begin;
+        const double* const __restrict values = upper + begin + at;  // the inverse pivot, then the entries
         const index* const __restrict columns = upper_columns + begin;
         const double entry = w[j];
         lower[p] = entry * values[0];
-        for (std::ptrdiff_t q = 0; q < end - begin; q++) w[columns[q]] -= entry * values[q + 1];
+        if (!alike[j] || p + 1 == middle || lower_columns[p + 1] != j + 1) {
+          for (std::ptrdiff_t q = 0; q < n; q++) w[columns[q]] -= entry * values[q + 1];
+          continue;
+        }
+        // Row j + 1 has the same columns but for itself, which is row j's last: both at once.
+        const double* const __restrict next_values = upper + upper_begin[at - 1] + at - 1;
+        const double next_entry = w[j + 1] - entry * values[n];
+        lower[++p] = next_entry * next_values[0];
+        for (std::ptrdiff_t q = 0; q < n - 1; q++) w[columns[q]] -= entry * values[q + 1] + next_entry * next_values[q + 1];
       }
       double pivot = w[i];
       if (!(std::abs(pivot) > zero_pivot_tolerance * largest)) pivot = shifted_pivot(f, pivot, largest, i, work);
@@ -160,7 +169,26 @@ struct ilu_kernels {
     __builtin_prefetch(columns + prefetch_distance);
   }
 
-  // The sums run in the order of columns: the unknown that was found last comes last, so that only one subtraction waits for it.
+  // sum -= a row times x, by default in the order in which the unknowns were found: the youngest comes last, so that only
+  // one subtraction waits for it. In a long row the older ones are added up in four sums side by side.
+  template <int B>
+  static void subtract_row(double* sum, const double* values, const index* columns, std::ptrdiff_t size, const double* x) {
+    std::ptrdiff_t p = 0;
+    if constexpr (B == 1) {
+      if (size >= long_row) {
+        double part[4] = {};
+        for (; p + 8 <= size; p += 4)
+          for (int k = 0; k < 4; k++) part[k] += values[p + k] * x[columns[p + k]];
+        *sum -= (part[0] + part[1]) + (part[2] + part[3]);
+      }
+    }
+    for (; p < size; p++) {
+      if constexpr (B > 1) __builtin_prefetch(values + p * detail::block_numbers<B> + prefetch_distance);
+      detail::subtract_product<B>(sum, values + p * detail::block_numbers<B>, x + std::ptrdiff_t{columns[p]} * B);
+    }
+  }
+  static constexpr std::ptrdiff_t long_row = 16;  // entries; in shorter ones setting up more sums costs what they gain
+
   template <int B, class Rows>
   static void forward(const ilu& f, const double* b, double* x, const Rows& rows) {
     const index *const begin = f.lower_.begin.data(), *const columns = f.lower_.columns.data();
@@ -169,11 +197,7 @@ struct ilu_kernels {
       if constexpr (B == 1) prefetch(values + begin[i], columns + begin[i]);
       double sum[B];
       detail::copy<B>(b + std::ptrdiff_t{i} * B, sum);
-      for (index p = begin[i]; p < begin[i + 1]; p++) {
-        const double* const entry = values + p * detail::block_numbers<B>;
-        if constexpr (B > 1) __builtin_prefetch(entry + prefetch_distance);
-        detail::subtract_product<B>(sum, entry, x + std::ptrdiff_t{columns[p]} * B);
-      }
+      subtract_row<B>(sum, values + begin[i] * detail::block_numbers<B>, columns + begin[i], begin[i + 1] - begin[i], x);
       detail::copy<B>(sum, x + std::ptrdiff_t{i} * B);
     }
   }
@@ -186,12 +210,8 @@ struct ilu_kernels {
       double sum[B];
       if constexpr (B == 1) sum[0] = row.diagonal[0] * target[0];
       else detail::copy<B>(target, sum);
-      const double* values = row.entries();
-      if constexpr (B == 1) prefetch(values, row.columns);
-      for (index q = 0; q < row.size; q++, values += detail::block_numbers<B>) {
-        if constexpr (B > 1) __builtin_prefetch(values + prefetch_distance);
-        detail::subtract_product<B>(sum, values, x + std::ptrdiff_t{row.columns[q]} * B);
-      }
+      if constexpr (B == 1) prefetch(row.entries(), row.columns);
+      subtract_row<B>(sum, row.entries(), row.columns, row.size, x);
       if constexpr (B == 1) target[0] = sum[0];
       else detail::product<B>(target, row.diagonal, sum);
     }

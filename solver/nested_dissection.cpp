@@ -34,6 +34,31 @@ class scotch_graph {
   SCOTCH_Graph graph_;
 };
 
+// One thread, the caller's: Scotch would start a pool of its own and give another order each time.
+class scotch_context {
+ public:
+  explicit scotch_context(scotch_graph& g) {
+    check_scotch(SCOTCH_contextInit(&context_), "SCOTCH_contextInit");
+    check_scotch(SCOTCH_contextRandomClone(&context_), "SCOTCH_contextRandomClone");
+    SCOTCH_contextRandomReset(&context_);
+    check_scotch(SCOTCH_contextOptionSetNum(&context_, SCOTCH_OPTIONNUMDETERMINISTIC, 1), "SCOTCH_contextOptionSetNum");
+    check_scotch(SCOTCH_contextThreadSpawn(&context_, 1, nullptr), "SCOTCH_contextThreadSpawn");
+    check_scotch(SCOTCH_graphInit(&bound_), "SCOTCH_graphInit");
+    check_scotch(SCOTCH_contextBindGraph(&context_, g.get(), &bound_), "SCOTCH_contextBindGraph");
+  }
+  ~scotch_context() {
+    SCOTCH_graphExit(&bound_);
+    SCOTCH_contextExit(&context_);
+  }
+  scotch_context(const scotch_context&) = delete;
+  scotch_context& operator=(const scotch_context&) = delete;
+  SCOTCH_Graph* graph() { return &bound_; }
+
+ private:
+  SCOTCH_Context context_;
+  SCOTCH_Graph bound_;
+};
+
 class scotch_strategy {
  public:
   scotch_strategy() { check_scotch(SCOTCH_stratInit(&strategy_), "SCOTCH_stratInit"); }
@@ -52,8 +77,8 @@ array<index> nested_dissection(const adjacency& g) {
   array<index> order(static_cast<std::size_t>(g.rows));
   scotch_graph graph(g);
   scotch_strategy strategy;
-  SCOTCH_randomReset();  // the same order each time
-  check_scotch(SCOTCH_graphOrder(graph.get(), strategy.get(), nullptr, order.data(), nullptr, nullptr, nullptr), "SCOTCH_graphOrder");
+  scotch_context context(graph);
+  check_scotch(SCOTCH_graphOrder(context.graph(), strategy.get(), nullptr, order.data(), nullptr, nullptr, nullptr), "SCOTCH_graphOrder");
   return order;
 }
 

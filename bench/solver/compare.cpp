@@ -42,7 +42,7 @@ struct pair_of_times {
     weir.push_back(seconds_of(of_weir));
     petsc.push_back(seconds_of(of_petsc));
   }
-  std::string text() const { return fmt::format("{:9.2f} {:9.2f} {:6.2f}", shortest(weir) * 1e3, shortest(petsc) * 1e3, shortest(petsc) / shortest(weir)); }
+  std::string text() const { return fmt::format("{:10.1f} {:10.1f} {:6.2f}", shortest(weir) * 1e6, shortest(petsc) * 1e6, shortest(petsc) / shortest(weir)); }
 };
 
 double largest_difference(const array<double>& x, const array<double>& y) {
@@ -80,8 +80,8 @@ void compare(const matrix& a, const std::string& name, const std::string& order,
 
 void run(const options& o) {
   weir::bench::petsc::session session;
-  fmt::print("times in ms, weir and PETSc, and how much longer PETSc takes; the largest difference of M^-1 b{}\n", o.iterations > 0 ? "; GMRES iterations to 1e-8" : "");
-  fmt::print("{:<24} {:<8} k  {:>26}  {:>26}  {:>26}  diff.\n", "matrix", "order", "symbolic", "numeric", "solve pair");
+  fmt::print("times in us, weir and PETSc, and how much longer PETSc takes; the largest difference of M^-1 b{}\n", o.iterations > 0 ? "; GMRES iterations to 1e-8" : "");
+  fmt::print("{:<24} {:<8} k  {:>28}  {:>28}  {:>28}  diff.\n", "matrix", "order", "symbolic", "numeric", "solve pair");
   for (const std::string& name : o.matrices) {
     const matrix natural = name.ends_with(".mtx") ? read_matrix_market(name) : generate(name);
     for (const std::string& order : o.orders) {

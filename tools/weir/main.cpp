@@ -2,6 +2,7 @@
 // points at a place in a text, the text and a caret; exit status 2 for bad input, 1 for what went wrong while running.
 #include "bench.hpp"
 #include "emulate.hpp"
+#include "solve.hpp"
 #include "topo.hpp"
 #include "trace.hpp"
 
@@ -40,21 +41,21 @@ std::vector<std::string> take_command(int& argc, char** argv) {
 int run(int argc, char** argv) {
   const bool emulates = argc > 1 && std::string_view(argv[1]) == "emulate";
   std::vector<std::string> command = emulates ? take_command(argc, argv) : std::vector<std::string>{};
-  CLI::App app{"Task-parallel programs on NUMA machines: the machine as weir sees it, and kernels to measure."};
+  CLI::App app{"Task-parallel programs on NUMA machines: the machine as weir sees it, kernels to measure, and a solver for sparse linear systems."};
   app.name("weir");
   app.set_version_flag("--version", std::string("weir ") + WEIR_VERSION);
   app.require_subcommand(1);
   weir::tools::add_topo_command(app);
   weir::tools::add_trace_command(app);
   weir::tools::add_report_command(app);
-  const auto bench = weir::tools::add_bench_command(app);
+  const auto bench = weir::tools::add_bench_command(app), solve = weir::tools::add_solve_command(app);
   const auto emulate = weir::tools::add_emulate_command(app, std::move(command));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return e.get_exit_code() == 0 ? app.exit(e) : complain(e.what(), bad_input);
   }
-  return *bench != 0 ? *bench : *emulate;
+  return *bench != 0 ? *bench : *solve != 0 ? *solve : *emulate;
 }
 
 }  // namespace

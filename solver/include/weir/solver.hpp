@@ -4,9 +4,11 @@
 //   weir::runtime rt;
 //   const weir::solver::matrix a = weir::solver::read_matrix_market("a.mtx");
 //   weir::solver::ilu factors(a, {.level = 1});
-//   factors.factor(a);
+//   weir::solver::row_tasks tasks(factors, "CD(4)");
+//   tasks.factor(rt, factors, a);
 //   weir::solver::array<double> b(a.order(), 1.0), x(a.order(), 0.0);
-//   const auto result = weir::solver::solve(rt, a, factors, b, x, {.tolerance = 1e-8});
+//   const auto precondition = [&](std::span<const double> in, std::span<double> out) { tasks.solve(rt, factors, in, out); };
+//   const auto result = weir::solver::solve(rt, a, precondition, b, x, {.tolerance = 1e-8});
 #pragma once
 
 #include <weir/solver/generators.hpp>
@@ -15,3 +17,4 @@
 #include <weir/solver/matrix.hpp>
 #include <weir/solver/matrix_market.hpp>
 #include <weir/solver/ordering.hpp>
+#include <weir/solver/row_tasks.hpp>

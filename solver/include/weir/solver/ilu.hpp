@@ -54,9 +54,14 @@ class ilu {
   // Pivots that were shifted by the last factor().
   std::int64_t shifted() const noexcept { return shifted_; }
 
-  // Dependences: row i needs the rows lower_columns()[lower_begin()[i]] to [lower_begin()[i + 1] - 1], ascending.
+  // What is done before row i, in the numeric phase and forwards: the rows lower_columns()[lower_begin()[i]] to
+  // [lower_begin()[i + 1] - 1], ascending. Backwards: the rows upper_columns(i), descending.
   std::span<const index> lower_begin() const noexcept { return lower_.begin; }
   std::span<const index> lower_columns() const noexcept { return lower_.columns; }
+  std::span<const index> upper_columns(index i) const noexcept {
+    const index at = rows_ - 1 - i;
+    return {upper_.columns.data() + upper_.begin[at], static_cast<std::size_t>(upper_.begin[at + 1] - upper_.begin[at])};
+  }
 
   // ---- a part of the rows, for tasks
 
@@ -81,7 +86,7 @@ class ilu {
   // These rows, in this order; what they depend on is done. Disjoint lists may be worked on at the same time.
   void factor_rows(const matrix& a, std::span<const index> rows, workspace&);
   void forward_rows(std::span<const double> b, std::span<double> x, std::span<const index> rows) const;
-  // Here the rows are taken from the last to the first, so that a list in forward order does.
+  // The last row first.
   void backward_rows(std::span<double> x, std::span<const index> rows) const;
 
  private:
@@ -99,6 +104,7 @@ class ilu {
   int block_ = 1;
   index longest_row_ = 0;      // entries of both factors, the diagonal once
   bool pattern_of_matrix_ = false;  // no fill and no added diagonal: every entry is set by the matrix
+  array<std::uint8_t> alike_;       // by row: 1 if the next row has the same columns right of its diagonal; scalars only
   double shift_ = 0;
   std::int64_t shifted_ = 0;
   triangle lower_, upper_;      // unit lower and, for scalars, unit upper: A = L D U there, L U for blocks

@@ -1,0 +1,36 @@
+// What `weir solve` has to say: as a table, as JSON, and as a page with a plot of the residuals.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir::tools {
+
+// Times in seconds; of repeated runs the shortest.
+struct solve_facts {
+  std::string matrix, order, method, coarsen, policy;
+  int level = 0, workers = 0, block = 1;
+  std::size_t rows = 0, nonzeros = 0, factor_nonzeros = 0;  // numbers, not blocks
+  std::size_t tasks = 0, edges = 0, aggregated_tasks = 0;
+  std::int64_t shifted_pivots = 0;
+  double read_seconds = 0, order_seconds = 0, symbolic_seconds = 0, aggregate_seconds = 0;
+  double factor_seconds = 0, sequential_factor_seconds = 0;
+  double solve_seconds = 0, sequential_solve_seconds = 0;  // a pair of triangular solves
+  // Merely reading as many bytes as such a pair reads of the factors.
+  double read_bytes_seconds = 0, sequential_read_bytes_seconds = 0;
+  double iterate_seconds = 0;
+  int iterations = 0;
+  double residual = 0, tolerance = 0;
+  bool converged = false;
+  std::string why;
+  std::vector<double> history;  // residuals relative to the right side, from before the first iteration on
+};
+
+std::string to_table(const solve_facts&);
+std::string to_json(const solve_facts&);
+// A page that needs nothing but itself.
+std::string to_html(const solve_facts&);
+
+}  // namespace weir::tools
