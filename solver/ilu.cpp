@@ -14,17 +14,6 @@ void check_options(const ilu_options& o) {
   if (!(o.shift >= 0) || !std::isfinite(o.shift)) throw usage_error("ILU: a shift of " + std::to_string(o.shift) + ": expected a number that is not negative");
 }
 
-// For each row, whether the next one has the same columns but for its own. `p` is not mirrored yet.
-array<std::uint8_t> find_alike(const detail::ilu_pattern& p, index rows) {
-  array<std::uint8_t> alike(static_cast<std::size_t>(rows), 0);
-  const auto row = [&](index i) { return std::span(p.upper_columns).subspan(static_cast<std::size_t>(p.upper_begin[i]), static_cast<std::size_t>(p.upper_begin[i + 1] - p.upper_begin[i])); };
-  for (index i = 0; i + 1 < rows; i++) {
-    const auto mine = row(i), next = row(i + 1);
-    alike[i] = mine.size() == next.size() + 1 && mine[0] == i + 1 && std::ranges::equal(mine.subspan(1), next);
-  }
-  return alike;
-}
-
 // The rows of a triangle from last to first, and each from right to left.
 void mirror(array<index>& begin, array<index>& columns) {
   std::ranges::reverse(columns);
@@ -43,12 +32,14 @@ void factor_any(ilu& f, const matrix& a, const Rows& rows, ilu::workspace& work)
 
 template <class Rows>
 void forward_any(const ilu& f, std::span<const double> b, std::span<double> x, const Rows& rows) {
-  detail::with_block(f.block(), [&](auto block) { ilu_kernels::forward<block>(f, b.data(), x.data(), rows); });
+  if (ilu_kernels::has_pairs(f)) return ilu_kernels::forward<1, true>(f, b.data(), x.data(), rows);
+  detail::with_block(f.block(), [&](auto block) { ilu_kernels::forward<block, false>(f, b.data(), x.data(), rows); });
 }
 
 template <class Rows>
 void backward_any(const ilu& f, std::span<double> x, const Rows& rows) {
-  detail::with_block(f.block(), [&](auto block) { ilu_kernels::backward<block>(f, x.data(), rows); });
+  if (ilu_kernels::has_pairs(f)) return ilu_kernels::backward<1, true>(f, x.data(), rows);
+  detail::with_block(f.block(), [&](auto block) { ilu_kernels::backward<block, false>(f, x.data(), rows); });
 }
 
 }  // namespace
@@ -62,13 +53,25 @@ ilu::ilu(const matrix& a, const ilu_options& options) : rows_(a.rows), block_(a.
   detail::ilu_pattern p = detail::symbolic_ilu(a, options.level);
   pattern_of_matrix_ = p.lower_columns.size() + p.upper_columns.size() + static_cast<std::size_t>(rows_) == a.entries();
   for (index i = 0; i < rows_; i++) longest_row_ = std::max(longest_row_, p.lower_begin[i + 1] - p.lower_begin[i] + 1 + p.upper_begin[i + 1] - p.upper_begin[i]);
-  if (block_ == 1) alike_ = find_alike(p, rows_);
   mirror(p.upper_begin, p.upper_columns);
   const std::size_t numbers = static_cast<std::size_t>(block_) * static_cast<std::size_t>(block_);
   lower_ = {std::move(p.lower_begin), std::move(p.lower_columns), {}};
   upper_ = {std::move(p.upper_begin), std::move(p.upper_columns), {}};
+  if (block_ == 1) find_alike();
   lower_.values = array<double>(lower_.columns.size() * numbers);
   upper_.values = array<double>((upper_.columns.size() + static_cast<std::size_t>(rows_)) * numbers);
+}
+
+void ilu::find_alike() {
+  alike_above_ = alike_below_ = array<std::uint8_t>(static_cast<std::size_t>(rows_), 0);
+  index pairs = 0;
+  for (index i = 0; i + 1 < rows_; i++) {
+    const auto above = upper_columns(i), next_above = upper_columns(i + 1), below = lower_columns(i), next_below = lower_columns(i + 1);
+    alike_above_[i] = above.size() == next_above.size() + 1 && above.back() == i + 1 && std::ranges::equal(above.first(next_above.size()), next_above);
+    alike_below_[i] = below.size() + 1 == next_below.size() && next_below.back() == i && std::ranges::equal(below, next_below.first(below.size()));
+    pairs += alike_below_[i];
+  }
+  many_alike_ = pairs >= rows_ / 2;
 }
 
 std::size_t ilu::bytes() const noexcept {

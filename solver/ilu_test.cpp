@@ -151,6 +151,37 @@ TEST(ilu, rows_in_lists_give_the_same) {
   }
 }
 
+// Scalar rows in groups of the same columns take kernels of their own; as blocks they are the same matrix.
+TEST(ilu, rows_alike_are_no_exception) {
+  std::mt19937_64 random(test_seed());
+  for (int block = 2; block <= largest_block; block++) {
+    const matrix blocks = random_matrix(20, block, 3, random);
+    const dense d(blocks);
+    matrix a;
+    a.rows = static_cast<index>(d.n);
+    a.row_begin.push_back(0);
+    for (std::size_t i = 0; i < d.n; i++) {
+      for (std::size_t j = 0; j < d.n; j++)
+        if (d.at(i, j) != 0) a.columns.push_back(static_cast<index>(j)), a.values.push_back(d.at(i, j));
+      a.row_begin.push_back(static_cast<index>(a.columns.size()));
+    }
+    for (const int level : {0, 1, 100}) {
+      ilu f(a, {.level = level}), g(blocks, {.level = level});
+      f.factor(a);
+      g.factor(blocks);
+      const array<double> b = random_vector(d.n, random);
+      array<double> x(d.n), y(d.n), z(d.n);
+      f.solve(b, x);
+      g.solve(b, y);
+      for (std::size_t i = 0; i < d.n; i++) EXPECT_NEAR(x[i], y[i], 1e-12) << "block " << block << ", level " << level;
+      // One row at a time, where no pairs are found.
+      for (index i = 0; i < a.rows; i++) f.forward_rows(b, z, {&i, 1});
+      for (index i = a.rows; i-- > 0;) f.backward_rows(z, {&i, 1});
+      for (std::size_t i = 0; i < d.n; i++) EXPECT_NEAR(x[i], z[i], 1e-13);
+    }
+  }
+}
+
 TEST(ilu, counts_what_it_stores) {
   const matrix a = cube(5);
   const ilu zero(a, {}), one(a, {.level = 1});

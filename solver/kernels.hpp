@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <type_traits>
 
 namespace weir::solver {
@@ -29,6 +30,8 @@ struct ilu_kernels {
 
   [[noreturn]] static void fail_zero_pivot(std::int64_t row);
 
+  static bool has_pairs(const ilu& f) { return f.many_alike_; }
+
   // ---------------------------------------------------------------- scalar
 
   // The row lies in `w` by column: what elimination writes beside the row's own columns is never read, because every row
@@ -40,7 +43,7 @@ struct ilu_kernels {
     const index *const lower_begin = f.lower_.begin.data(), *const lower_columns = f.lower_.columns.data();
     const index *const upper_begin = f.upper_.begin.data(), *const upper_columns = f.upper_.columns.data();
     double *const lower = f.lower_.values.data(), *const upper = f.upper_.values.data();
-    const std::uint8_t* const alike = f.alike_.data();
+    const std::uint8_t* const alike = f.alike_above_.data();
     const std::ptrdiff_t last = f.rows_ - 1;
     for (const index i : rows) {
       const index first = lower_begin[i], middle = lower_begin[i + 1];
@@ -189,28 +192,79 @@ struct ilu_kernels {
   }
   static constexpr std::ptrdiff_t long_row = 16;  // entries; in shorter ones setting up more sums costs what they gain
 
-  template <int B, class Rows>
+  // Two scalar rows with the same columns: each index and each unknown is read once for both. The caller has what is left of
+  // the second row, its entry for the first one.
+  struct two_sums {
+    double first, second;
+  };
+  static two_sums subtract_two_rows(two_sums sums, const double* first, const double* second, const index* columns, std::ptrdiff_t size, const double* x) {
+    double f[2] = {sums.first, 0}, s[2] = {sums.second, 0};
+    std::ptrdiff_t p = 0;
+    for (; p + 2 <= size; p += 2)
+      for (int k = 0; k < 2; k++) {
+        const double unknown = x[columns[p + k]];
+        f[k] -= first[p + k] * unknown;
+        s[k] -= second[p + k] * unknown;
+      }
+    if (p < size) f[0] -= first[p] * x[columns[p]], s[0] -= second[p] * x[columns[p]];
+    return {f[0] + f[1], s[0] + s[1]};
+  }
+
+  // Pairs: whether neighbours are looked for that have the same columns.
+  template <int B, bool Pairs, class Rows>
   static void forward(const ilu& f, const double* b, double* x, const Rows& rows) {
     const index *const begin = f.lower_.begin.data(), *const columns = f.lower_.columns.data();
     const double* const values = f.lower_.values.data();
-    for (const index i : rows) {
+    [[maybe_unused]] const std::uint8_t* const alike = f.alike_below_.data();
+    const auto end = std::ranges::end(rows);
+    for (auto at = std::ranges::begin(rows); at != end; ++at) {
+      const index i = *at, size = begin[i + 1] - begin[i];
       if constexpr (B == 1) prefetch(values + begin[i], columns + begin[i]);
+      if constexpr (Pairs) {
+        if (alike[i]) {
+          if (auto next = at; ++next != end && *next == i + 1) {
+            const two_sums s = subtract_two_rows({b[i], b[i + 1]}, values + begin[i], values + begin[i + 1], columns + begin[i], size, x);
+            x[i] = s.first;
+            x[i + 1] = s.second - values[begin[i + 1] + size] * s.first;
+            at = next;
+            continue;
+          }
+        }
+      }
       double sum[B];
       detail::copy<B>(b + std::ptrdiff_t{i} * B, sum);
-      subtract_row<B>(sum, values + begin[i] * detail::block_numbers<B>, columns + begin[i], begin[i + 1] - begin[i], x);
+      subtract_row<B>(sum, values + begin[i] * detail::block_numbers<B>, columns + begin[i], size, x);
       detail::copy<B>(sum, x + std::ptrdiff_t{i} * B);
     }
   }
   // `rows` in backward order.
-  template <int B, class Rows>
+  template <int B, bool Pairs, class Rows>
   static void backward(const ilu& f, double* x, const Rows& rows) {
-    for (const index i : rows) {
+    [[maybe_unused]] const std::uint8_t* const alike = f.alike_above_.data();
+    const auto end = std::ranges::end(rows);
+    for (auto at = std::ranges::begin(rows); at != end; ++at) {
+      const index i = *at;
       const upper_row<B, const ilu> row(f, i);
       double* const target = x + std::ptrdiff_t{i} * B;
       double sum[B];
-      if constexpr (B == 1) sum[0] = row.diagonal[0] * target[0];
-      else detail::copy<B>(target, sum);
-      if constexpr (B == 1) prefetch(row.entries(), row.columns);
+      if constexpr (B == 1) {
+        prefetch(row.entries(), row.columns);
+        sum[0] = row.diagonal[0] * target[0];
+      } else {
+        detail::copy<B>(target, sum);
+      }
+      if constexpr (Pairs) {
+        if (i > 0 && alike[i - 1]) {
+          if (auto next = at; ++next != end && *next == i - 1) {
+            const upper_row<1, const ilu> above(f, i - 1);
+            const two_sums s = subtract_two_rows({sum[0], above.diagonal[0] * x[i - 1]}, row.entries(), above.entries(), row.columns, row.size, x);
+            x[i] = s.first;
+            x[i - 1] = s.second - above.entries()[row.size] * s.first;
+            at = next;
+            continue;
+          }
+        }
+      }
       subtract_row<B>(sum, row.entries(), row.columns, row.size, x);
       if constexpr (B == 1) target[0] = sum[0];
       else detail::product<B>(target, row.diagonal, sum);

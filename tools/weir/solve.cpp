@@ -27,7 +27,7 @@ using namespace weir::solver;
 
 struct solve_options {
   std::string file, generator, rhs, output, report;
-  std::string order = "natural", method = "gmres", coarsen = "CD(4)", policy;
+  std::string order = "natural", method = "gmres", coarsen, policy;
   int level = 0, workers = 0, restart = 30, iterations = 1000, repeat = 3;
   double tolerance = 1e-8, shift = 0;
   bool json = false;
@@ -64,6 +64,10 @@ class progress_line {
   bool terminal_, shown_ = false;
   std::chrono::steady_clock::time_point last_{};
 };
+
+// Measured on grids: rows of a natural order follow each other; in nested dissection there are many first rows, and what they
+// release is put together twice.
+std::string default_coarsen(ordering how) { return how == ordering::nested_dissection ? "D(400)D(30)" : "CD(4)"; }
 
 // Small, so that a coarse string that makes no sense is found before a matrix has been read.
 void check_coarsen(const std::string& coarsen) {
@@ -238,14 +242,15 @@ std::shared_ptr<const int> add_solve_command(CLI::App& app) {
   solve->add_option("--tol", o->tolerance, "Residual relative to the right side")->type_name("T");
   solve->add_option("--iterations", o->iterations, "Most iterations")->check(CLI::Range(0, most))->type_name("N");
   solve->add_option("--shift", o->shift, "What a pivot that is zero becomes, times the largest value of its row; 0: it is an error")->type_name("S");
-  solve->add_option("--coarsen", o->coarsen, "Coarse string that puts rows together to tasks, as CD(4) or D(400); none: a task a row")->type_name("STRING|none");
+  solve->add_option("--coarsen", o->coarsen, "Coarse string that puts rows together to tasks, as CD(4), the default, or D(400)D(30), that for nd; none: a task a row")->type_name("STRING|none");
   solve->add_option("--policy", o->policy, "Policy, with parameters as in push-weighted:in=1,out=2")->type_name("P");
   solve->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->check(CLI::Range(0, 1 << 16))->type_name("N");
   solve->add_option("--repeat", o->repeat, "Factorisations and triangular solves timed, of each kind")->check(CLI::Range(1, 1000000))->type_name("R");
   solve->add_option("-o,--output", o->output, "File for the solution")->type_name("x.mtx");
   solve->add_option("--report", o->report, "File for a page with a plot of the residuals")->type_name("FILE");
   solve->add_flag("--json", o->json, "One JSON object");
-  solve->callback([o, status] {
+  solve->callback([o, status, solve] {
+    if (solve->count("--coarsen") == 0) o->coarsen = default_coarsen(parse_ordering(o->order));
     check(*o);
     *status = solving(*o).run();
   });

@@ -58,6 +58,7 @@ class ilu {
   // [lower_begin()[i + 1] - 1], ascending. Backwards: the rows upper_columns(i), descending.
   std::span<const index> lower_begin() const noexcept { return lower_.begin; }
   std::span<const index> lower_columns() const noexcept { return lower_.columns; }
+  std::span<const index> lower_columns(index i) const noexcept { return {lower_.columns.data() + lower_.begin[i], static_cast<std::size_t>(lower_.begin[i + 1] - lower_.begin[i])}; }
   std::span<const index> upper_columns(index i) const noexcept {
     const index at = rows_ - 1 - i;
     return {upper_.columns.data() + upper_.begin[at], static_cast<std::size_t>(upper_.begin[at + 1] - upper_.begin[at])};
@@ -92,6 +93,8 @@ class ilu {
  private:
   friend struct ilu_kernels;
 
+  void find_alike();
+
   // A triangle without its diagonal, in the order in which its solve reads it: the upper one from the last row to the
   // first, and in a row from right to left, because what prefetches memory is best at going forward.
   struct triangle {
@@ -104,7 +107,10 @@ class ilu {
   int block_ = 1;
   index longest_row_ = 0;      // entries of both factors, the diagonal once
   bool pattern_of_matrix_ = false;  // no fill and no added diagonal: every entry is set by the matrix
-  array<std::uint8_t> alike_;       // by row: 1 if the next row has the same columns right of its diagonal; scalars only
+  // By row, for scalars only: 1 if the next row has the same columns, but for the two rows themselves, right of the diagonal;
+  // left of it.
+  array<std::uint8_t> alike_above_, alike_below_;
+  bool many_alike_ = false;  // enough of them that the triangular solves look for pairs
   double shift_ = 0;
   std::int64_t shifted_ = 0;
   triangle lower_, upper_;      // unit lower and, for scalars, unit upper: A = L D U there, L U for blocks
