@@ -26,7 +26,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 namespace weir::detail {
 
@@ -94,8 +93,8 @@ class loop {
   struct alignas(cache_line_bytes) part {
     atomic<std::uint64_t> next;  // chunk
     std::uint64_t end = 0;
-    bool served = false;         // its worker's own, like the next one: it runs chunks
-    bool called = false;         // it has called for others
+    plain_cell<bool> served;     // its worker's own, like the next one: it runs chunks
+    plain_cell<bool> called;     // it has called for others
   };
   struct alignas(cache_line_bytes) group {
     atomic<std::uint8_t> begun;
@@ -105,7 +104,7 @@ class loop {
   void serve() {
     const auto worker = static_cast<std::uint64_t>(this_task::worker());
     part& mine = parts_[worker];
-    if (mine.served) return;  // below us on this stack, where a body waits
+    if (mine.served.read()) return;  // below us on this stack, where a body waits
     groups_[shape_.group_of(worker)].begun.store(1, std::memory_order_relaxed);
     std::uint64_t from = worker;
     std::uint64_t chunk = next_chunk(worker, from);
@@ -118,12 +117,12 @@ class loop {
   // A worker serves the loop.
   struct presence {
     presence(loop& l, part& p) : whole(l), mine(p) {
-      mine.served = true;
+      mine.served.write(true);
       whole.present_.fetch_add(1, std::memory_order_relaxed);
     }
     presence(const presence&) = delete;
     ~presence() {
-      mine.served = false;
+      mine.served.write(false);
       whole.present_.fetch_sub(1, std::memory_order_relaxed);
     }
     loop& whole;
@@ -133,7 +132,8 @@ class loop {
   // Every worker that comes and finds something to do calls for two more, so that k are there after log k steps. Where all
   // others are busy these tasks stay with their creator, and end at once.
   void recruit(part& mine) {
-    if (std::exchange(mine.called, true)) return;
+    if (mine.called.read()) return;
+    mine.called.write(true);
     const std::uint64_t useful = std::min(shape_.workers, shape_.chunks), here = present_.load(std::memory_order_relaxed);
     for (std::uint64_t called = 0; called < 2 && here + called < useful; called++) scope_.spawn({.name = name_}, [this] { serve(); });
   }

@@ -48,6 +48,7 @@ class engine {
   int spawn(std::function<void()> body, const site& where);
   void join(int thread, const site& where);
 
+  int this_thread() const { return current_; }
   [[noreturn]] void fail(const std::string& what);
 
  private:

@@ -150,6 +150,9 @@ void parallel(F&&... bodies) {
   detail::parallel(site::current(), bodies...);
 }
 
+// Which of the test's threads calls; 0 is the one that runs the test itself.
+inline int this_thread() { return engine::running().this_thread(); }
+
 // Fails the run.
 inline void require(bool condition, const char* what, site where = site::current()) {
   if (!condition) engine::running().fail(to_string(where) + ": " + what);
