@@ -157,6 +157,7 @@ void scheduler::push_to_container(slot_queues& self, frame* f) {
   } else if (!node_has_worker(node)) {
     node = others.front();
   }
+  note_sender(self, f);
   containers_[static_cast<std::size_t>(node)].push(f);
   atomic_fence(std::memory_order_seq_cst);
   if (sleep.sleeping() > 0) wake_one_of_node(node);
@@ -167,7 +168,7 @@ frame* scheduler::take_from_far_containers(slot_queues& self) {
   for (int node : nodes_by_distance_[static_cast<std::size_t>(self.node)])
     if (frame* f = containers_[static_cast<std::size_t>(node)].pop()) {
       self.steals[static_cast<std::size_t>(distance_class(self.node, node))].add(1);
-      self.stolen_from = workers_of_node_[static_cast<std::size_t>(node)].front();  // a container is nobody's: for all of its node
+      self.stolen_from = workers_of_node_[static_cast<std::size_t>(node)].front();  // it stands for its node
       return f;
     }
   return nullptr;
