@@ -59,7 +59,7 @@ class Browser:
         data = None if method != "POST" else json.dumps(body or {}).encode()
         request = urllib.request.Request(self.root + path, data=data, method=method, headers={"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
+            with urllib.request.urlopen(request, timeout=300) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as e:
             raise AssertionError(f"{path}: {json.load(e)['value']['message']}") from None
@@ -71,7 +71,7 @@ class Browser:
         """The value of a script that returns one."""
         return self.call("POST", self.session + "/execute/sync", {"script": script, "args": list(arguments)})
 
-    def until(self, script, *arguments, seconds=30):
+    def until(self, script, *arguments, seconds=120):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if value := self.run(script, *arguments):
