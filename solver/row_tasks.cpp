@@ -66,6 +66,14 @@ row_tasks::row_tasks(const ilu& f, const std::string& coarsen) : dependences_(f)
   if (coarsen != "none") coarse_.emplace(aggregate(rows_, coarsen));
 }
 
+row_tasks::row_tasks(const ilu& f, const std::string& coarsen, runtime& rt) : dependences_(f), rows_(dependences_.begin, as_tasks(dependences_.rows)) {
+  if (coarsen == "none") return;
+  const array<double> b(f.order(), 1.0);
+  array<double> x(f.order());
+  const auto forward = [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); };
+  run_unwrapped([&] { coarse_.emplace(aggregate(rows_, coarsen, rt, forward)); });
+}
+
 void row_tasks::factor(runtime& rt, ilu& f, const matrix& a) {
   while (workspaces_.size() < static_cast<std::size_t>(rt.workers())) workspaces_.emplace_back(f);
   const auto body = [&](std::span<const graph::task_id> tasks) { f.factor_rows(a, as_rows(tasks), workspaces_[static_cast<std::size_t>(this_task::worker())]); };

@@ -69,6 +69,25 @@ TEST(row_tasks, under_several_runtimes_one_after_the_other) {
   }
 }
 
+TEST(row_tasks, auto_chooses) {
+  std::mt19937_64 random(test_seed());
+  runtime rt({.workers = 2});
+  const matrix grids[] = {cube(14), reservoir(channelled(7, 6, 5, 1))};
+  for (const matrix& a : grids) {
+    ilu f(a, {.level = 1});
+    f.factor(a);
+    row_tasks tasks(f, "auto", rt);
+    EXPECT_NE(tasks.coarsening(), "none");
+    EXPECT_GE(tasks.aggregated_tasks(), 1u);
+    const array<double> b = random_vector(a.order(), random);
+    array<double> x(b.size()), y(b.size());
+    f.solve(b, x);
+    tasks.factor(rt, f, a);
+    tasks.solve(rt, f, b, y);
+    EXPECT_EQ(x, y) << tasks.coarsening();
+  }
+}
+
 TEST(row_tasks, a_zero_pivot_is_the_error) {
   matrix a = cube(5);
   for (index p = a.row_begin[0]; p < a.row_begin[1]; p++)

@@ -139,6 +139,12 @@ class Runs(InFolder):
         # Aggregation changes when rows are computed, not what comes out.
         self.assertEqual([key for key, found in iterations.items() if len(found) != 1], [])
 
+    def test_auto_says_what_it_chose(self):
+        j = self.solved("--matrix", "cube:12", "--coarsen", "auto", "--workers", 2)
+        self.assertRegex(j["coarsen"], r"^auto: .")
+        self.assertGreaterEqual(j["aggregated_tasks"], 1)
+        self.assertEqual(j["iterations"], self.solved("--matrix", "cube:12", "--coarsen", "none", "--workers", 2)["iterations"])
+
     def test_blocks(self):
         j = self.solved("--matrix", "spe10-like:6x7x8,seed=3", "--ilu", "1", "--order", "nd", "--iterations", "3000", "--restart", "100")
         self.assertEqual((j["rows"], j["block"], j["tasks"]), (1008, 3, 336))

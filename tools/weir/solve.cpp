@@ -71,7 +71,7 @@ std::string default_coarsen(ordering how) { return how == ordering::nested_disse
 
 // Small, so that a coarse string that makes no sense is found before a matrix has been read.
 void check_coarsen(const std::string& coarsen) {
-  if (coarsen == "none") return;
+  if (coarsen == "none" || coarsen == "auto") return;
   const std::size_t no_predecessors[] = {0, 0};
   aggregate(graph(no_predecessors, {}), coarsen);
 }
@@ -109,7 +109,7 @@ class solving {
     o.workers = options_.workers;
     o.policy = options_.policy;
     rt_.emplace(o);
-    facts_.order = options_.order, facts_.method = options_.method, facts_.coarsen = options_.coarsen, facts_.policy = rt_->policy();
+    facts_.order = options_.order, facts_.method = options_.method, facts_.policy = rt_->policy();
     facts_.level = options_.level, facts_.workers = rt_->workers(), facts_.tolerance = options_.tolerance;
   }
 
@@ -141,15 +141,21 @@ class solving {
 
   void factor() {
     facts_.symbolic_seconds = seconds_of([&] { factors_.emplace(a_, ilu_options{.level = options_.level, .shift = options_.shift}); });
-    facts_.aggregate_seconds = seconds_of([&] { tasks_.emplace(*factors_, options_.coarsen); });
-    facts_.factor_nonzeros = factors_->entries() * static_cast<std::size_t>(a_.block * a_.block);
-    facts_.tasks = tasks_->tasks(), facts_.edges = tasks_->edges(), facts_.aggregated_tasks = tasks_->aggregated_tasks();
     try {
+      aggregate_rows();
       compare(facts_.factor_seconds, [&] { tasks_->factor(*rt_, *factors_, a_); }, facts_.sequential_factor_seconds, [&] { factors_->factor(a_); });
     } catch (const zero_pivot_error& e) {
       fail_pivot(e.row());
     }
+    facts_.factor_nonzeros = factors_->entries() * static_cast<std::size_t>(a_.block * a_.block);
     facts_.shifted_pivots = factors_->shifted();
+  }
+  // What auto tries needs factors; otherwise the workers are the first to write them.
+  void aggregate_rows() {
+    if (options_.coarsen == "auto") factors_->factor(a_);
+    facts_.aggregate_seconds = seconds_of([&] { tasks_.emplace(*factors_, options_.coarsen, *rt_); });
+    facts_.tasks = tasks_->tasks(), facts_.edges = tasks_->edges(), facts_.aggregated_tasks = tasks_->aggregated_tasks();
+    facts_.coarsen = options_.coarsen == "auto" ? "auto: " + tasks_->coarsening() : options_.coarsen;
   }
   // Names the row as the user's matrix has it.
   [[noreturn]] void fail_pivot(std::int64_t row) const {
@@ -242,7 +248,7 @@ std::shared_ptr<const int> add_solve_command(CLI::App& app) {
   solve->add_option("--tol", o->tolerance, "Residual relative to the right side")->type_name("T");
   solve->add_option("--iterations", o->iterations, "Most iterations")->check(CLI::Range(0, most))->type_name("N");
   solve->add_option("--shift", o->shift, "What a pivot that is zero becomes, times the largest value of its row; 0: it is an error")->type_name("S");
-  solve->add_option("--coarsen", o->coarsen, "Coarse string that puts rows together to tasks, as CD(4), the default, or D(400)D(30), that for nd; none: a task a row")->type_name("STRING|none");
+  solve->add_option("--coarsen", o->coarsen, "Coarse string that puts rows together to tasks, as CD(4), the default, or D(400)D(30), that for nd; auto: tried out; none: a task a row")->type_name("STRING|auto|none");
   solve->add_option("--policy", o->policy, "Policy, with parameters as in push-weighted:in=1,out=2")->type_name("P");
   solve->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->check(CLI::Range(0, 1 << 16))->type_name("N");
   solve->add_option("--repeat", o->repeat, "Factorisations and triangular solves timed, of each kind")->check(CLI::Range(1, 1000000))->type_name("R");

@@ -26,6 +26,9 @@ class row_tasks {
   // `f` must live as long and stay where it is. Valid for every factorisation with this pattern. O(entries). Throws
   // configuration_error for a coarse string that cannot be used.
   row_tasks(const ilu& f, const std::string& coarsen);
+  // The same, or "auto": a coarse string is chosen by trying some on forward solves with this runtime, and everything becomes
+  // one task where none beats one row after the other. `f` has been factored. Some twenty aggregations and solves.
+  row_tasks(const ilu& f, const std::string& coarsen, runtime& rt);
   row_tasks(const row_tasks&) = delete;
   row_tasks& operator=(const row_tasks&) = delete;
 
@@ -37,6 +40,8 @@ class row_tasks {
   std::size_t tasks() const noexcept { return rows_.tasks(); }
   std::size_t edges() const noexcept { return rows_.edges(); }
   // Tasks that are run: aggregates, or all.
+  // The coarse string, also where it was chosen; or "none".
+  std::string coarsening() const { return coarse_ ? coarse_->algorithms() : "none"; }
   std::size_t aggregated_tasks() const noexcept { return coarse_ ? coarse_->aggregates() : tasks(); }
 
  private:
