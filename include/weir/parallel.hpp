@@ -125,7 +125,7 @@ void run_loop(runtime& rt, const checked_range<Position>& range, const loop_shap
 }
 
 inline loop_shape shape_of(runtime& rt, std::uint64_t elements, const loop_options& o) {
-  return loop_shape::of(elements, o.grain, rt.workers(), o.distribution == distribution::nodes ? rt.nodes() : 1);
+  return loop_shape::of(elements, o.grain, rt.workers(), o.distribution == distribution::nodes && rt.nodes() > 1);
 }
 
 template <class Position, class Body>

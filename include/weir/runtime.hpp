@@ -116,6 +116,10 @@ class runtime {
 
   int workers() const noexcept;
   int nodes() const noexcept;
+  // Node of the CPU that a worker is meant for, 0 <= worker < workers(); it is bound to that if binding is on and allowed.
+  // Ascending: workers are numbered node by node, and a node may have none. Some nanoseconds. Throws usage_error if there
+  // is no such worker.
+  int node_of_worker(int worker) const;
   const std::string& policy() const noexcept;
   weir::statistics stats() const;
   void reset_statistics();

@@ -219,6 +219,11 @@ void runtime::cancel() noexcept { state_->engine.root().cancelled.store(1, std::
 
 int runtime::workers() const noexcept { return state_->engine.scheduler().worker_count(); }
 int runtime::nodes() const noexcept { return state_->machine.node_count(); }
+int runtime::node_of_worker(int worker) const {
+  const sched::scheduler& s = state_->engine.scheduler();
+  if (worker < 0 || worker >= s.worker_count()) throw usage_error("there is no worker " + std::to_string(worker) + "; they are numbered from 0 to " + std::to_string(s.worker_count() - 1));
+  return s.node_of_worker(worker);
+}
 const std::string& runtime::policy() const noexcept { return state_->policy_name; }
 
 runtime::open_end::open_end(runtime& rt) : state_(rt.state_.get()) { state_->engine.open_ends.fetch_add(1, std::memory_order_relaxed); }

@@ -80,6 +80,8 @@ class scheduler {
   ~scheduler();
 
   int worker_count() const { return static_cast<int>(worker_nodes_.size()); }
+  // Without a look at its queues, whose lines are its own.
+  int node_of_worker(int worker) const { return worker_nodes_[static_cast<std::size_t>(worker)]; }
   const place::policy& policy() const { return policy_; }
   const machine::description& machine() const { return machine_; }
   bool node_has_worker(int node) const { return node >= 0 && node < machine_.node_count() && node_has_worker_[static_cast<std::size_t>(node)]; }
@@ -188,8 +190,6 @@ class scheduler {
   // Thieves leave a far worker its last tasks where a rule placed them there. Without a rule stealing is what distributes
   // work.
   bool far_from(const slot_queues& self, int worker) const { return anything_held_back() && node_of_worker(worker) != self.node; }
-  // Without a look at its queues, whose lines are its own.
-  int node_of_worker(int worker) const { return worker_nodes_[static_cast<std::size_t>(worker)]; }
   place::wish place(slot_queues& self, frame*);
   bool push_to_node(slot_queues& self, frame*, int node);
   bool push_to_worker(slot_queues& self, frame*, int worker);

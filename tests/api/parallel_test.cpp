@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <ranges>
+
+#include <unistd.h>
 
 namespace weir::test {
 namespace {
@@ -224,6 +228,7 @@ TEST(parallel_for, gives_each_worker_the_same_part_each_time) {
           EXPECT_EQ(std::ranges::count(owner, -1), 3 * workers);
           // A node's workers have neighbouring numbers, so its parts are one piece, as large as its share of them.
           EXPECT_TRUE(std::ranges::is_sorted(nodes));
+          for (int w = 0; w < workers; w++) EXPECT_EQ(nodes[static_cast<std::size_t>(w)], rt.node_of_worker(w));
           for (int n = 0; n < rt.nodes(); n++) EXPECT_EQ(std::ranges::count(nodes, n), workers / rt.nodes() + (n < workers % rt.nodes() ? 1 : 0));
         }
       }
@@ -241,23 +246,66 @@ TEST(parallel_for, in_a_task_reaches_every_node) {
 TEST(parallel_for, cuts_ranges_into_parts_of_whole_chunks) {
   for (const std::uint64_t elements : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{7}, std::uint64_t{1000}, std::uint64_t{1'000'000}, std::uint64_t{1} << 40, ~std::uint64_t{0}})
     for (const std::uint64_t grain : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{1} << 36, ~std::uint64_t{0}})
-      for (const int workers : {1, 2, 5, 8, 200, 32767})
-        for (const int nodes : {1, 2, 3, 8, 300}) {
-          const auto s = detail::loop_shape::of(elements, grain, workers, nodes);
-          ASSERT_EQ(s.part_begin(0), 0u);
-          ASSERT_EQ(s.part_begin(s.workers), s.chunks);
-          ASSERT_EQ(s.chunk_end(s.chunks - 1), elements);
-          ASSERT_LT(s.chunk_begin(s.chunks - 1), elements);
-          ASSERT_EQ(s.group_begin(s.groups), s.workers);
-          const std::uint64_t share = s.chunks / s.workers;
-          for (std::uint64_t w = 0; w < s.workers; w++) {
-            const std::uint64_t size = s.part_begin(w + 1) - s.part_begin(w);
-            ASSERT_TRUE(size == share || size == share + 1);
-            const std::uint64_t g = s.group_of(w);
-            ASSERT_LT(g, s.groups);
-            ASSERT_TRUE(s.group_begin(g) <= w && w < s.group_begin(g + 1));
-          }
+      for (const int workers : {1, 2, 5, 8, 200, 32767}) {
+        const auto s = detail::loop_shape::of(elements, grain, workers, false);
+        ASSERT_EQ(s.part_begin(0), 0u);
+        ASSERT_EQ(s.part_begin(s.workers), s.chunks);
+        ASSERT_EQ(s.chunk_end(s.chunks - 1), elements);
+        ASSERT_LT(s.chunk_begin(s.chunks - 1), elements);
+        const std::uint64_t share = s.chunks / s.workers;
+        for (std::uint64_t w = 0; w < s.workers; w++) {
+          const std::uint64_t size = s.part_begin(w + 1) - s.part_begin(w);
+          ASSERT_TRUE(size == share || size == share + 1);
         }
+      }
+}
+
+// Three CPUs, one, none and two.
+class unequal_nodes {
+ public:
+  unequal_nodes() : path_(std::filesystem::temp_directory_path() / ("weir-unequal-" + std::to_string(::getpid()) + ".toml")) {
+    std::ofstream file(path_);
+    file << "name = \"unequal\"\nsource = \"made up for a test\"\n";
+    for (const int cpus : {3, 1, 0, 2}) file << "[[nodes]]\nmemory = \"1 GiB\"\ncpus = " << cpus << "\n";
+    file << "[distances]\nclasses = [\"local\", \"far\"]\nmatrix = [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]\nslit = [10, 20]\n";
+  }
+  ~unequal_nodes() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Where workers are on each node, though neither is a multiple of the other and a node has none.
+TEST(parallel_for, gives_each_node_the_parts_of_its_workers) {
+  watchdog dog(120, "workers that wait for each other");
+  const unequal_nodes machine;
+  const std::vector<std::pair<int, std::vector<int>>> expected{{1, {0}}, {2, {0, 1}}, {4, {0, 0, 1, 3}}, {6, {0, 0, 0, 1, 3, 3}}, {8, {0, 0, 0, 0, 1, 1, 3, 3}}};
+  for (const auto& [workers, where] : expected)
+    for (const char* policy : {"local", "steal", "deferred"}) {
+      runtime rt({.workers = workers, .policy = policy, .machine = machine.path()});
+      ASSERT_EQ(rt.nodes(), 4);
+      for (int w = 0; w < workers; w++) EXPECT_EQ(rt.node_of_worker(w), where[static_cast<std::size_t>(w)]) << workers << " workers";
+      std::vector<int> nodes;
+      const std::vector<int> owner = workers_of_parts(rt, 4, nodes);
+      EXPECT_EQ(nodes, where) << workers << " workers, " << policy;
+      for (int w = 0; w < workers; w++) EXPECT_EQ(owner[static_cast<std::size_t>(4 * w)], w) << workers << " workers, " << policy;
+      for (const distribution d : {distribution::nodes, distribution::none}) {
+        std::vector<int> visits(1000);
+        parallel_for(rt, visits, [](int& v) { v++; }, {.grain = 1, .distribution = d});
+        EXPECT_EQ(std::ranges::count(visits, 1), 1000) << workers << " workers, " << policy;
+      }
+    }
+}
+
+TEST(runtime, node_of_worker_refuses_a_worker_that_is_not_there) {
+  runtime rt({.workers = 2, .machine = "nodes:2 cpus:1"});
+  EXPECT_EQ(rt.node_of_worker(0), 0);
+  EXPECT_EQ(rt.node_of_worker(1), 1);
+  for (const int worker : {-1, 2}) {
+    const std::string message = message_of<usage_error>([&] { (void)rt.node_of_worker(worker); });
+    WEIR_EXPECT_CONTAINS(message, "there is no worker " + std::to_string(worker) + "; they are numbered from 0 to 1");
+  }
 }
 
 // A node whose only worker is in a long task: others do its part in the end. The long task even waits for that.

@@ -55,6 +55,7 @@ class runtime {
 
   int workers() const { return static_cast<int>(node_of_worker_.size()); }
   int nodes() const { return node_of_worker_.back() + 1; }
+  int node_of_worker(int worker) const { return node_of_worker_[static_cast<std::size_t>(worker)]; }
 
   // The calling thread is this worker until stop().
   void work(int worker) {
@@ -120,7 +121,7 @@ class runtime {
 
   task* task_for(int worker) {
     const auto end = list_.begin() + static_cast<std::ptrdiff_t>(tasks_);
-    const int node = node_of_worker_[static_cast<std::size_t>(worker)];
+    const int node = node_of_worker(worker);
     const auto near = std::find_if(list_.begin(), end, [&](const task& t) { return t.waits && t.node == node; });
     if (near != end) return &*near;
     for (std::size_t i = tasks_; i-- > 0;)
