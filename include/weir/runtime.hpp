@@ -72,12 +72,14 @@ class runtime {
 
   // Creates a task: accesses, then a callable that gets one argument per access. May be called from any thread and
   // from tasks; the task starts when its inputs are there. The order of spawns is the order of versions.
+  // Inside a task, one that is ready may be run there and then, on the caller's stack, as a call would: do not hold a lock
+  // over spawn() that the new task takes, and let no task wait for what its creator does after spawning it.
   // Costs one allocation from a pool; blocks while this creator is `backlog` tasks ahead of execution and there is
   // something to execute (inside a task it executes meanwhile). Throws usage_error; then no task was created.
   template <class First, class... Rest>
     requires(!std::is_same_v<std::remove_cvref_t<First>, task_options>)
   void spawn(First&& first, Rest&&... rest) {
-    detail::spawn(*state_, nullptr, task_options{}, std::forward<First>(first), std::forward<Rest>(rest)...);
+    detail::spawn_without_options(*state_, nullptr, std::forward<First>(first), std::forward<Rest>(rest)...);
   }
   template <class... Args>
   void spawn(const task_options& options, Args&&... args) {

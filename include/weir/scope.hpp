@@ -25,7 +25,7 @@ class scope {
   template <class First, class... Rest>
     requires(!std::is_same_v<std::remove_cvref_t<First>, task_options>)
   void spawn(First&& first, Rest&&... rest) {
-    detail::spawn(*runtime_, &state_, task_options{}, std::forward<First>(first), std::forward<Rest>(rest)...);
+    detail::spawn_without_options(*runtime_, &state_, std::forward<First>(first), std::forward<Rest>(rest)...);
   }
   template <class... Args>
   void spawn(const task_options& options, Args&&... args) {

@@ -18,7 +18,7 @@ inline placement require(int node) { return {node, true}; }
 
 enum class priority : std::int8_t {
   normal = 0,
-  high = 1,  // when it is on the critical path: run and stolen before any normal task of the same worker
+  high = 1,  // when it is on the critical path: run and stolen before any normal task that waits in the same worker's queue
 };
 
 struct task_options {

@@ -49,6 +49,7 @@ class ready_list {
     return f;
   }
   bool empty() const { return head_ == nullptr; }
+  bool holds_only(const frame* f) const { return head_ == f && tail_ == f; }
 
  private:
   frame* head_ = nullptr;

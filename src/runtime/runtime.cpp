@@ -62,6 +62,7 @@ frame* create_frame(runtime_state& rt, scope_state* scope, const task_ops* ops, 
 }
 void discard_frame(runtime_state& rt, frame* f) noexcept { rt.engine.discard(f); }
 void submit_frame(runtime_state& rt, frame* f) { rt.engine.submit(f); }
+bool run_at_once(runtime_state& rt, scope_state* scope, void (*run)(void*), void* body) { return rt.engine.run_at_once(scope, run, body); }
 
 void throw_null_access(const char* what) { throw usage_error(std::string("a task names ") + what + " that refers to nothing; make it with weir::runtime first"); }
 

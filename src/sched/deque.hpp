@@ -22,6 +22,7 @@ template <class T>
 struct steal_result {
   T item = nullptr;
   bool lost_race = false;  // there was an item, another worker got it: trying again may pay
+  const void* next = nullptr;  // a hint, not to be followed: the item behind it, or one that was there long ago
   explicit operator bool() const { return item != nullptr; }
 };
 
@@ -50,6 +51,9 @@ class deque {
   // learned and this call: then every push before it in that order is seen (this is what sleep.hpp needs).
   bool empty() const { return size() == 0; }
   std::size_t size() const;
+  // Owner only: at most so many, without a look at the thieves' line; look_again() brings it up to date.
+  std::size_t size_at_most() const { return static_cast<std::size_t>(bottom_.load(std::memory_order_relaxed) - known_top_); }
+  void look_again() { known_top_ = top_.load(std::memory_order_acquire); }
   // Owner only.
   std::size_t capacity() const { return own_ring_->mask + 1; }
 
@@ -127,9 +131,10 @@ steal_result<T> deque<T, Atomics>::steal() {
   const std::int64_t bottom = bottom_.load(std::memory_order_seq_cst);
   if (top >= bottom) return {};
   // Not older than the value of bottom_ just read, so it holds the slot of every index below that.
-  T item = ring_.load(std::memory_order_acquire)->slot(top).load(std::memory_order_relaxed);
+  ring* const r = ring_.load(std::memory_order_acquire);
+  T item = r->slot(top).load(std::memory_order_relaxed);
   if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed)) return {nullptr, true};
-  return {item, false};
+  return {item, false, r->slot(top + 1).load(std::memory_order_relaxed)};
 }
 
 template <class T, class Atomics>

@@ -221,6 +221,11 @@ frame* scheduler::take_own(slot_queues& self) {
   return self.pushed.try_pop();
 }
 
+// While the task just taken runs: mostly the thief's next one. Its lines are in the caches of its creator.
+static void prefetch_frame(const void* f) {
+  for (int line = 0; line < 3; line++) __builtin_prefetch(static_cast<const char*>(f) + 64 * line, 1);
+}
+
 frame* scheduler::steal_from(slot_queues& self, slot_queues& victim) {
   if (&victim == &self) return nullptr;
   if (!victim.urgent.empty())
@@ -228,7 +233,10 @@ frame* scheduler::steal_from(slot_queues& self, slot_queues& victim) {
   if (!victim.pushed_urgent.empty())
     if (frame* f = victim.pushed_urgent.try_pop()) return f;
   if (!victim.normal.empty())
-    if (auto stolen = victim.normal.steal()) return stolen.item;
+    if (auto stolen = victim.normal.steal()) {
+      prefetch_frame(stolen.next);
+      return stolen.item;
+    }
   return victim.pushed.empty() ? nullptr : victim.pushed.try_pop();
 }
 

@@ -133,10 +133,11 @@ std::vector<int> order_of(const std::string& policy, bool spawned_in_a_task, con
   runtime rt({.workers = 1, .policy = policy});
   gate g;
   std::vector<int> order;
+  const auto start = rt.make_data<int>(1);
   const auto spawn_all = [&] {
-    for (std::size_t i = 0; i < priorities.size(); i++) rt.spawn({.priority = priorities[i]}, [&order, i] { order.push_back(static_cast<int>(i)); });
+    for (std::size_t i = 0; i < priorities.size(); i++) rt.spawn({.priority = priorities[i]}, in(start), [&order, i](auto) { order.push_back(static_cast<int>(i)); });
   };
-  rt.spawn([&] {
+  rt.spawn(out(start), [&](auto) {
     if (spawned_in_a_task) spawn_all();
     g.pass();
   });

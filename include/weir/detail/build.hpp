@@ -5,6 +5,9 @@
 #include <weir/detail/frame.hpp>
 #include <weir/task.hpp>
 
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <new>
 #include <tuple>
 #include <type_traits>
@@ -31,6 +34,8 @@ frame* create_frame(runtime_state&, scope_state*, const task_ops*, const task_op
 [[noreturn]] void throw_too_many_accesses(const task_options&, std::size_t accesses);
 void discard_frame(runtime_state&, frame*) noexcept;  // the closure could not be built
 void submit_frame(runtime_state&, frame*);            // matches the accesses; the frame belongs to the runtime now
+// A task without accesses, by its creator, there and then: run(body). False: not now, nothing has happened.
+bool run_at_once(runtime_state&, scope_state*, void (*run)(void* body), void* body);
 [[noreturn]] void throw_null_access(const char* what);
 [[noreturn]] void throw_window_error(const frame*, const stream_state*, std::size_t count);
 inline constexpr std::size_t most_bytes = std::size_t{1} << 47;  // of a datum or window: more than any machine's address space
@@ -298,6 +303,23 @@ void spawn_tuple(runtime_state& rt, scope_state* scope, const task_options& opti
     discard_frame(rt, f);
     throw;
   }
+}
+
+// Runs a callable's copy, as a task does.
+template <class F, class Body>
+void run_copy(void* body) {
+  F copy(std::forward<Body>(*static_cast<std::remove_reference_t<Body>*>(body)));
+  std::invoke(copy);
+}
+
+// Most tasks of fine fork-join programs have neither accesses nor options: what their creator runs at once needs no frame.
+template <class First, class... Rest>
+void spawn_without_options(runtime_state& rt, scope_state* scope, First&& first, Rest&&... rest) {
+  using body = std::decay_t<First>;
+  // A copy that throws is the caller's error, not the task's.
+  if constexpr (sizeof...(Rest) == 0 && std::is_nothrow_constructible_v<body, First&&>)
+    if (run_at_once(rt, scope, &run_copy<body, First&&>, const_cast<void*>(static_cast<const void*>(std::addressof(first))))) return;
+  spawn_tuple(rt, scope, task_options{}, std::forward_as_tuple(std::forward<First>(first), std::forward<Rest>(rest)...), std::make_index_sequence<sizeof...(Rest)>{});
 }
 
 // So that options passed as a temporary or a variable are never taken for an access.

@@ -83,6 +83,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       slots_(worker_cpus.size() + sched::scheduler::max_guests),
       bound_(o.bind && m.is_host),
       spin_ns_(o.spin_ns),
+      one_worker_(worker_cpus.size() == 1),
       recorder_(o.recorder),
       watched_(!bound_ || recorder_ != nullptr) {
   shared_.traced = recorder_ != nullptr;
@@ -169,7 +170,7 @@ slot& engine::guest_slot() {
 }
 
 void engine::become_worker(slot& s) {
-  s.stack_low = os::this_thread_stack().low;
+  s.stack_floor = os::this_thread_stack().low + stack_reserve_bytes;
   used_last = as_worker = {id_, &s};
 }
 

@@ -28,6 +28,16 @@ using detail::frame;
 using detail::scope_state;
 using sched::counter;
 
+// Stack left for a task's own frames when another one is about to be run on top of it.
+inline constexpr std::ptrdiff_t stack_reserve_bytes = 128 * 1024;
+
+// Tasks a worker counts for a scope at a time. More: a worker that steals from a scope holds more back until it looks for
+// other work, which costs nothing. Fewer: more changes of a word that several workers count in.
+inline constexpr std::int64_t credit_batch = 64;
+
+// How often a task's time is taken: two looks at the clock, some 50 ns together.
+inline constexpr std::uint64_t tasks_per_sample = 64;
+
 // A thread that creates or executes tasks: a worker, or one of the program's own (a guest).
 struct alignas(cache_line_bytes) slot {
   slot(flow::shared& shared, sched::slot_queues& q, const scope_state& root_scope, bool worker)
@@ -38,9 +48,10 @@ struct alignas(cache_line_bytes) slot {
   flow::context flow;
   std::uint32_t depth = 0;              // tasks on this thread's stack
   std::uint32_t spawns_until_check = 0;
+  std::uint32_t looks_at_own_queue = 0;  // by a creator of short tasks
   atomic<std::uint32_t> nested_waits{0};
   atomic<std::uint32_t> taken{0};       // guests: in use by a thread
-  const char* stack_low = nullptr;      // workers: where helping must stop
+  const char* stack_floor = nullptr;    // workers: where helping must stop
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
   std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)
@@ -86,6 +97,8 @@ class engine {
   frame* create(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void discard(frame*) noexcept;
   void submit(frame*);
+  // A task without data and options, by its creator; as create(), submit() and execute(). False: not now.
+  bool run_at_once(scope_state*, void (*run)(void* body), void* body);
   // After something was released outside of tasks: what became ready by it is queued.
   void route_released(slot& s) {
     if (!s.flow.ready.empty()) route_ready(s, false);
@@ -157,6 +170,9 @@ class engine {
   void return_credits(slot&, std::int64_t keep);
   frame* route_ready(slot&, bool keep_one);
   void route_one(slot&, frame*);
+  bool creator_runs_task(slot&) const;
+  void run_created(slot&, frame*);
+  void run_one(slot&, frame*);
   void help_until(slot&, const std::function<bool()>& done);
   static bool stack_is_low(const slot&);
   void sleep_until(const std::function<bool()>& done);
@@ -187,6 +203,7 @@ class engine {
   std::vector<int> node_of_os_cpu_;
   const bool bound_;
   const std::uint64_t spin_ns_;
+  const bool one_worker_;
   trace::recorder* const recorder_;
   const bool watched_;  // workers look where they are, or write down what they do: run_watched()
   atomic<std::uint32_t> bind_refused_{0};

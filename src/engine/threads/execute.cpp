@@ -14,13 +14,8 @@ constexpr int spinning_round = 5;
 constexpr int rounds_per_far_look = 4;    // most waits are short, and a task of another node costs more than a short wait
 constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
 
-// How often a task's time is taken: two looks at the clock, some 50 ns together. On several nodes the estimate decides
-// how long a worker dozes, and tasks are larger.
-constexpr std::uint64_t tasks_per_sample = 64, tasks_per_sample_of_several_nodes = 8;
-
-// Tasks a worker counts for a scope at a time. More: a worker that steals from a scope holds more back until it looks for
-// other work, which costs nothing. Fewer: more changes of a word that several workers count in.
-constexpr std::int64_t credit_batch = 64;
+// On several nodes the estimate of a task's time decides how long a worker dozes, and tasks are larger.
+constexpr std::uint64_t tasks_per_sample_of_several_nodes = 8;
 
 // Of a failure's message, from each end. Less cuts ordinary ones; more grows with the square of the depth of nesting.
 constexpr std::size_t message_part_bytes = 1000;
@@ -61,57 +56,6 @@ void pause_between_rounds(int round, const sched::slot_queues& self) {
 }
 
 }  // namespace
-
-void engine::check_affinity(const task_options& o) const {
-  if (o.affinity.node >= machine_.node_count() || o.affinity.node < -1)
-    throw usage_error(std::string("task ") + (o.name ? o.name : "(unnamed)") + ": affinity names node " + std::to_string(o.affinity.node) + ", the machine has " + std::to_string(machine_.node_count()) + " nodes (0 and up)");
-  if (o.affinity.required && !scheduler_.node_has_worker(o.affinity.node))
-    throw usage_error(std::string("task ") + (o.name ? o.name : "(unnamed)") + ": require(" + std::to_string(o.affinity.node) + ") can never be met, that node has no worker");
-}
-
-frame* engine::create(scope_state* scope, const detail::task_ops* ops, const task_options& o, detail::frame_size size) {
-  slot& s = current();
-  if (s.spawns_until_check-- == 0) throttle(s);
-  if (o.affinity.node != -1 || o.affinity.required) check_affinity(o);
-  return flow::create_frame(s.flow, scope, ops, o, size);
-}
-
-void engine::discard(frame* f) noexcept { flow::free_frame(current().flow, f); }
-
-void engine::submit(frame* f) {
-  slot& s = current();
-  scope_state* scope = f->scope;
-  const bool on_credit = scope != nullptr && s.depth > 0 && scope == s.scope;
-  if (on_credit) {
-    if (s.credits == 0) {
-      scope->outstanding.fetch_add(credit_batch, std::memory_order_relaxed);
-      s.credits = credit_batch;
-    }
-    s.credits--;
-  } else if (scope != nullptr) {
-    scope->outstanding.fetch_add(1, std::memory_order_relaxed);
-  }
-  s.queues.spawned.add(1);
-  if (f->has_no_data()) return route_one(s, f);
-  try {
-    flow::submit(s.flow, f);
-  } catch (...) {
-    s.refused.add(1);
-    s.queues.finished.add(1);
-    if (on_credit) s.credits++;
-    else if (scope != nullptr) scope->outstanding.fetch_sub(1, std::memory_order_relaxed);
-    notify_all();  // who has seen the task counted waits for it
-    throw;
-  }
-  if (!s.flow.ready.empty()) route_ready(s, false);
-}
-
-// A task without data is ready at once.
-void engine::route_one(slot& s, frame* f) {
-  f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
-  if (!scheduler_.route(s.queues, f)) scheduler_.push_own(s.queues, f);
-  scheduler_.published(s.queues);
-}
 
 void engine::start(detail::graph_state& g) {
   slot& s = current();
@@ -226,29 +170,35 @@ inline void engine::finished_one(slot& s) {
   if ((s.queues.finished.read() & 255) == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
 }
 
+// Runs a task and publishes what it wrote.
+inline void engine::run_one(slot& s, frame* f) {
+  frame* const outer = s.queues.running;
+  s.queues.running = f;
+  s.depth++;
+  f->state.store(detail::frame_state::running, std::memory_order_relaxed);
+  const char* cause = watched_ ? run_watched(s, f) : run_body(s, f);
+  if (f->unusual == frame::of_graph) {
+    graphs::complete(s.flow, f, cause);
+    s.recorded.add(1);
+  } else if (f->has_no_data()) {
+    flow::free_frame(s.flow, f);
+  } else {
+    const flow::traffic bytes = flow::complete(s.flow, f, cause);
+    if (!shared_.several_nodes && cause == nullptr) {
+      s.read_bytes[0].add(bytes.read);
+      s.written_bytes[0].add(bytes.written);
+    }
+  }
+  s.queues.running = outer;
+  s.depth--;
+}
+
 void engine::execute(slot& s, frame* f) {
   frame* const outer = s.queues.running;
   scope_state* const outer_scope = s.scope;
   while (f != nullptr) {
     if (f->scope != s.scope) enter_scope(s, f->scope);
-    s.queues.running = f;
-    s.depth++;
-    f->state.store(detail::frame_state::running, std::memory_order_relaxed);
-    const char* cause = watched_ ? run_watched(s, f) : run_body(s, f);
-    if (f->unusual == frame::of_graph) {
-      graphs::complete(s.flow, f, cause);
-      s.recorded.add(1);
-    } else if (f->has_no_data()) {
-      flow::free_frame(s.flow, f);
-    } else {
-      const flow::traffic bytes = flow::complete(s.flow, f, cause);
-      if (!shared_.several_nodes && cause == nullptr) {
-        s.read_bytes[0].add(bytes.read);
-        s.written_bytes[0].add(bytes.written);
-      }
-    }
-    s.queues.running = outer;
-    s.depth--;
+    run_one(s, f);
     frame* next = s.flow.ready.empty() ? nullptr : route_ready(s, true);
     finished_one(s);
     if (next != nullptr && next->priority <= 0 && !s.queues.nothing_urgent()) {
@@ -258,6 +208,16 @@ void engine::execute(slot& s, frame* f) {
     f = next;
   }
   if (outer != nullptr && s.scope != outer_scope) enter_scope(s, outer_scope);
+}
+
+// On the stack of its creator. What becomes ready by it waits: the creator is to go on.
+void engine::run_created(slot& s, frame* f) {
+  scope_state* const outer_scope = s.scope;
+  if (f->scope != outer_scope) enter_scope(s, f->scope);
+  run_one(s, f);
+  if (!s.flow.ready.empty()) route_ready(s, false);
+  finished_one(s);
+  if (s.scope != outer_scope) enter_scope(s, outer_scope);
 }
 
 // Credits are for the scope of the running task: it cannot be complete while that runs.

@@ -10,8 +10,6 @@ namespace {
 constexpr std::int64_t least_spawns_between_checks = 64, most_spawns_between_checks = 1024;
 // Tasks that a worker executes when it has created too many, before it creates again.
 constexpr std::int64_t most_helped = 128;
-// Stack left for a task's own frames when a nested wait is about to run another task on top of it.
-constexpr std::ptrdiff_t stack_reserve_bytes = 128 * 1024;
 // Creators help at most this deep: a task that creates inside a task that creates inside ... goes on creating.
 constexpr std::uint32_t max_helping_creators = 4;
 
@@ -102,7 +100,7 @@ void engine::sleep_until(const std::function<bool()>& done) {
 
 bool engine::stack_is_low(const slot& s) {
   char here;
-  return s.depth > 0 && s.stack_low != nullptr && &here - s.stack_low < stack_reserve_bytes;
+  return s.depth > 0 && &here < s.stack_floor;
 }
 
 void engine::throw_if_unable_to_wait() {
@@ -143,12 +141,12 @@ void engine::wait_on_any_stack(scope_state& scope) {
     wait_for(scope);
     return;
   }
-  const char* const low = s.stack_low;
+  const char* const floor = s.stack_floor;
   std::thread([&] {
     become_worker(s);
     wait_for(scope);
   }).join();
-  s.stack_low = low;
+  s.stack_floor = floor;
 }
 
 void engine::help_until(slot& s, const std::function<bool()>& done) {
