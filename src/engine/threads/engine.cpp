@@ -170,7 +170,7 @@ slot& engine::guest_slot() {
 }
 
 void engine::become_worker(slot& s) {
-  s.stack_floor = os::this_thread_stack().low + stack_reserve_bytes;
+  s.floors = stack_floors(os::this_thread_stack());
   used_last = as_worker = {id_, &s};
 }
 

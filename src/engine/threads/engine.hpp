@@ -28,8 +28,21 @@ using detail::frame;
 using detail::scope_state;
 using sched::counter;
 
-// Stack left for a task's own frames when another one is about to be run on top of it.
-inline constexpr std::ptrdiff_t stack_reserve_bytes = 128 * 1024;
+// How far down a worker's stack tasks may be run on top of others. Where waiting needs that, until little is left; what a
+// creator could as well leave to others, only in the upper half: tasks below it may have large frames.
+struct stack_floors {
+  static constexpr std::ptrdiff_t wait_reserve_bytes = 128 * 1024;
+
+  const char* waits = nullptr;  // null: no floor
+  const char* spawns = nullptr;
+
+  stack_floors() = default;
+  explicit stack_floors(const os::stack_bounds& s) {
+    if (s.low == nullptr) return;
+    waits = s.low + wait_reserve_bytes;
+    spawns = s.low + (s.high - s.low) / 2;
+  }
+};
 
 // Tasks a worker counts for a scope at a time. More: a worker that steals from a scope holds more back until it looks for
 // other work, which costs nothing. Fewer: more changes of a word that several workers count in.
@@ -51,7 +64,7 @@ struct alignas(cache_line_bytes) slot {
   std::uint32_t looks_at_own_queue = 0;  // by a creator of short tasks
   atomic<std::uint32_t> nested_waits{0};
   atomic<std::uint32_t> taken{0};       // guests: in use by a thread
-  const char* stack_floor = nullptr;    // workers: where helping must stop
+  stack_floors floors;                  // workers: of their stacks
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
   std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)

@@ -80,7 +80,7 @@ void engine::route_one(slot& s, frame* f) {
 // caches, and it goes through no queue. Not if that may keep others waiting: none of them is looking for work, and there
 // is more in the deque than they take meanwhile: many short tasks, or the larger ones of a recursion.
 inline bool engine::creator_runs_task(slot& s) const {
-  if (s.depth == 0 || static_cast<const char*>(__builtin_frame_address(0)) < s.stack_floor || !s.queues.nothing_urgent()) return false;
+  if (s.depth == 0 || static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns || !s.queues.nothing_urgent()) return false;
   if (one_worker_) return true;
   if (scheduler_.sleep.searching() != 0) return false;
   if (s.depth >= deep_recursion) return s.queues.normal.size() >= recursion_kept && scheduler_.sleep.sleeping() == 0;

@@ -100,7 +100,7 @@ void engine::sleep_until(const std::function<bool()>& done) {
 
 bool engine::stack_is_low(const slot& s) {
   char here;
-  return s.depth > 0 && &here < s.stack_floor;
+  return s.depth > 0 && &here < s.floors.waits;
 }
 
 void engine::throw_if_unable_to_wait() {
@@ -141,12 +141,12 @@ void engine::wait_on_any_stack(scope_state& scope) {
     wait_for(scope);
     return;
   }
-  const char* const floor = s.stack_floor;
+  const stack_floors floors = s.floors;
   std::thread([&] {
     become_worker(s);
     wait_for(scope);
   }).join();
-  s.stack_floor = floor;
+  s.floors = floors;
 }
 
 void engine::help_until(slot& s, const std::function<bool()>& done) {
