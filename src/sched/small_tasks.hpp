@@ -73,6 +73,7 @@ class small_tasks {
  private:
   static constexpr std::uint32_t wait_counts_as_ns = 2 * small_ns;  // for some 11 groups
   static constexpr std::uint64_t longest_remembered_ns = 8 * small_ns;  // forgotten after 33 groups
+  static_assert(longest_remembered_ns > fast_ns, "or all tasks would count as short");
 
   struct look {
     std::uint64_t progress = 0, at_ns = 0;
