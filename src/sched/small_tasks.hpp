@@ -47,8 +47,8 @@ class small_tasks {
   void note_wait() { largest_ns_ = std::max(largest_ns_, wait_counts_as_ns); }
   // The next task is to be timed, whatever the interval. The first ones are.
   bool probing() const { return to_time_ > 0; }
-  // Short enough that little is lost if one of them keeps its creator from creating others.
-  bool all_short() const { return largest_ns_ != 0 && largest_ns_ < fast_ns; }
+  // As far as is known. If one of them keeps its creator from creating others, little is lost.
+  bool none_long() const { return largest_ns_ < fast_ns; }
   bool all_small() const { return largest_ns_ != 0 && largest_ns_ < small_ns; }
 
   // Whether that worker, which has got so far by now (tasks created and finished), is left alone for the time being. For

@@ -1,6 +1,7 @@
 // Where tasks come from: frames, counts, and what becomes of those that are ready when they are created.
 #include "engine/threads/engine.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace weir::engine {
@@ -9,6 +10,7 @@ namespace {
 // Short tasks left in the creator's deque for others before it runs further ones at once. More: they are cold when they
 // run at last. Fewer: creator and thieves meet in the deque's lines, and others may find too little.
 constexpr std::size_t short_tasks_kept = 64;
+constexpr std::size_t kept_per_searcher = 8;  // of workers that are looking for tasks, or are being woken for them
 // How often their number is looked at, in tasks created: it is in a line that thieves write.
 constexpr std::uint32_t spawns_per_look = 16;
 
@@ -77,16 +79,16 @@ void engine::route_one(slot& s, frame* f) {
 }
 
 // Whether a task that is ready when it is created is run by its creator there and then: everything it needs is in the
-// caches, and it goes through no queue. Not if that may keep others waiting: none of them is looking for work, and there
-// is more in the deque than they take meanwhile: many short tasks, or the larger ones of a recursion.
+// caches, and it goes through no queue. Not if that may keep others waiting: there is more in the deque than they take
+// meanwhile, many short tasks, or the larger ones of a recursion.
 inline bool engine::creator_runs_task(slot& s) const {
   if (s.depth == 0 || static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns || !s.queues.nothing_urgent()) return false;
   if (one_worker_) return true;
-  if (scheduler_.sleep.searching() != 0) return false;
-  if (s.depth >= deep_recursion) return s.queues.normal.size() >= recursion_kept && scheduler_.sleep.sleeping() == 0;
-  if (!s.queues.sizes.all_short()) return false;
+  const auto searching = static_cast<std::size_t>(std::max(scheduler_.sleep.searching(), 0));
+  if (s.depth >= deep_recursion) return searching == 0 && s.queues.normal.size() >= recursion_kept && scheduler_.sleep.sleeping() == 0;
+  if (!s.queues.sizes.none_long()) return false;
   if (++s.looks_at_own_queue % spawns_per_look == 0) s.queues.normal.look_again();
-  return s.queues.normal.size_at_most() >= short_tasks_kept;
+  return s.queues.normal.size_at_most() >= short_tasks_kept + kept_per_searcher * searching;
 }
 
 // It has no frame but what others may ask of a running task: its scope. Traces have frames outlive their tasks.
