@@ -25,8 +25,10 @@ class byte_tally {
   std::uint64_t total_bytes() const { return total_; }
 
   // The node with the lowest sum of weight times access cost, of those that have a worker; ties go to the activating
-  // worker's own node. O(nodes x nodes touched). `here` if nothing is placed.
-  int cheapest_node(const view& v, bool writes) const {
+  // worker's own node, or, if it is one of two that hold as much, to the other. O(nodes x nodes touched). `here` if
+  // nothing is placed.
+  enum class ties { stay, leave };
+  int cheapest_node(const view& v, bool writes, ties equal = ties::stay) const {
     if (used_ == 0) return here;
     int best = here;
     double lowest = 0;
@@ -49,6 +51,10 @@ class byte_tally {
         best = n;
         lowest = cost;
       }
+    }
+    if (equal == ties::leave && best == v.node && used_ == 2) {
+      const int other = entries_[entries_[0].node == best ? 1 : 0].node;
+      if (v.node_has_worker[static_cast<std::size_t>(other)] && cost_from(other) == lowest) return other;
     }
     return best;
   }

@@ -41,6 +41,10 @@ wish spread_initial(const view& v, flow::frame* task) {
 // a lower threshold tasks travel that read a few lines; with a higher one a task of some dozens of lines runs far from
 // them, at 100-350 ns a line.
 //
+// Where two inputs lie on two nodes, and neither is larger, the task goes to the node whose input was there first. The
+// other one, which was last, has more to do, and would draw what the task writes to itself, too: with tasks that read and
+// write two blocks (bitonic) all data ended on a few nodes.
+//
 // Where one input has more than half of the bytes its node is the cheapest, whatever the rest, on any machine whose
 // costs obey the triangle inequality: going elsewhere costs more for that half than it can save for the other.
 wish push_inputs(const view& v, flow::frame* task) {
@@ -53,7 +57,7 @@ wish push_inputs(const view& v, flow::frame* task) {
   flow::for_each_input(task, [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
   if (tally.total_bytes() == 0) return spread_initial(v, task);
   if (tally.total_bytes() < v.chosen.push_threshold_bytes) return here;
-  return tally.cheapest_node(v, false);
+  return tally.cheapest_node(v, false, byte_tally::ties::leave);
 }
 
 }  // namespace weir::place

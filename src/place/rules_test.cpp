@@ -32,9 +32,11 @@ TEST(push_inputs, small_tasks_stay) {
   EXPECT_EQ(v.threshold(0).ask(push_inputs, {{1, 1}}), 1);
 }
 
-TEST(push_inputs, ties_stay_with_who_asks) {
+TEST(push_inputs, a_tie_of_two_goes_to_the_node_that_was_ready_first) {
   test_view v(machine::synthetic(4, 1));
-  for (int node : {1, 3}) EXPECT_EQ(v.from(node).ask(push_inputs, {{4096, 1}, {4096, 3}}), node);
+  EXPECT_EQ(v.from(1).ask(push_inputs, {{4096, 1}, {4096, 3}}), 3);
+  EXPECT_EQ(v.from(3).ask(push_inputs, {{4096, 1}, {4096, 3}}), 1);
+  EXPECT_EQ(v.from(3).ask(push_inputs, {{4096, 1}, {8192, 3}}), 3);
   // Equal on all nodes: nothing is gained by going.
   EXPECT_EQ(v.from(2).ask(push_inputs, {{4096, 0}, {4096, 1}, {4096, 2}, {4096, 3}}), 2);
 }
