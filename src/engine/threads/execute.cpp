@@ -46,9 +46,6 @@ class spin_clock {
   std::uint64_t most_ns_, begin_ = 0, mark_ = 0, now_ = 0;
 };
 
-// Stands for the name of the task that is to blame.
-constexpr const char* of_ended_scope = "(of a scope that has ended early)";
-
 bool is_cancellation(const std::exception_ptr& e) {
   try {
     std::rethrow_exception(e);
@@ -262,7 +259,8 @@ const char* engine::run_body(slot& s, frame* f) {
   const char* cause = f->skipped_because.load(std::memory_order_relaxed);
   if (cause == nullptr && ends_early(f->scope != nullptr ? *f->scope : root_)) cause = of_ended_scope;
   if (cause != nullptr) [[unlikely]] {
-    skip(f, cause);
+    note_skipped(f, cause);
+    destroy_closure(f);
     return cause;
   }
   try {
@@ -282,11 +280,10 @@ const char* engine::run_body(slot& s, frame* f) {
   return cause;
 }
 
-// That it is skipped is news if the scope itself was neither cancelled nor has failed.
-[[gnu::noinline]] void engine::skip(frame* f, const char* cause) {
+// News if the scope itself was neither cancelled nor has failed.
+[[gnu::noinline]] void engine::note_skipped(frame* f, const char* cause) {
   const scope_state& scope = f->scope != nullptr ? *f->scope : root_;
   if (!scope.cancelled() && !scope.failed()) record_failure(f, cause, nullptr);
-  destroy_closure(f);
 }
 
 const scope_state* engine::scope_of_running_task() {
