@@ -1,24 +1,13 @@
 // The command line of the programs.
 #include <bench/overhead/program.hpp>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
 namespace weir::bench::overhead {
 namespace {
 
-const char* program_name = "overhead";
-
-std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    refuse(std::string(option) + " " + std::string(text) + ": expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
-}
-
-[[noreturn]] void help(const description& d) {
+[[noreturn]] void help(const char* program_name, const description& d) {
   std::printf("usage: %s --pattern P [--workers N] [--tasks T] [--width W] [--task-ns X] [--dependences D] [--repeat R] [--seed S]%s [--verify] [--metg]\n"
               "       %s --list\n",
               program_name, d.has_policies ? " [--policy P]" : "", program_name);
@@ -60,18 +49,13 @@ void check(options& o, const given& g) {
 
 }  // namespace
 
-void refuse(const std::string& what) {
-  std::fprintf(stderr, "%s: %s\n", program_name, what.c_str());
-  std::exit(2);
-}
-
 options parse_options(int argc, char** argv, const description& d) {
-  program_name = argc > 0 ? argv[0] : program_name;
+  const char* const program_name = name_program(argc, argv, "overhead");
   options o;
   given g;
   for (int i = 1; i < argc; i++) {
     const std::string_view option = argv[i];
-    if (option == "--help") help(d);
+    if (option == "--help") help(program_name, d);
     if (option == "--list") list(d);
     if (option == "--verify" || option == "--metg") {
       (option == "--verify" ? o.verify : o.metg) = true;
@@ -84,13 +68,13 @@ options parse_options(int argc, char** argv, const description& d) {
     if (i + 1 == argc) refuse(std::string(option) + " needs a value");
     const std::string_view value = argv[++i];
     if (is("--pattern")) o.what = pattern_named(value, d);
-    if (is("--workers")) o.workers = static_cast<int>(number(option, value, 1, 1 << 16));
-    if (is("--tasks")) o.tasks = number(option, value, 0, std::uint64_t{1} << 32), g.tasks = true;
-    if (is("--width")) o.width = static_cast<std::uint32_t>(number(option, value, 1, 1 << 16)), g.width = true;
-    if (is("--task-ns")) o.task_ns = number(option, value, 0, 1000000000);
-    if (is("--dependences")) o.dependences = static_cast<std::uint32_t>(number(option, value, 0, 1 << 10)), g.dependences = true;
-    if (is("--repeat")) o.repeat = static_cast<int>(number(option, value, 1, 1000000));
-    if (is("--seed")) o.seed = number(option, value, 0, UINT64_MAX), g.seed = true;
+    if (is("--workers")) o.workers = static_cast<int>(whole_number(option, value, 1, 1 << 16));
+    if (is("--tasks")) o.tasks = whole_number(option, value, 0, std::uint64_t{1} << 32), g.tasks = true;
+    if (is("--width")) o.width = static_cast<std::uint32_t>(whole_number(option, value, 1, 1 << 16)), g.width = true;
+    if (is("--task-ns")) o.task_ns = whole_number(option, value, 0, 1000000000);
+    if (is("--dependences")) o.dependences = static_cast<std::uint32_t>(whole_number(option, value, 0, 1 << 10)), g.dependences = true;
+    if (is("--repeat")) o.repeat = static_cast<int>(whole_number(option, value, 1, 1000000));
+    if (is("--seed")) o.seed = whole_number(option, value, 0, UINT64_MAX), g.seed = true;
     if (is("--policy")) o.policy = value;
   }
   if (o.what == nullptr) refuse("--pattern is missing; --list shows the patterns");

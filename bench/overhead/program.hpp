@@ -1,6 +1,7 @@
 // A program that measures what tasks cost under one runtime: its command line, its output, and what a runtime adds.
 #pragma once
 
+#include <bench/common/command_line.hpp>
 #include <bench/overhead/work.hpp>
 
 #include <cstdint>
@@ -43,9 +44,6 @@ struct description {
 // The main() of every program: one line of JSON a repeat on standard output. The returned value is the exit status: 1 if
 // the tasks did not run as they should, 2 after one line on standard error for bad input.
 int measure_main(int argc, char** argv, const description&);
-
-// Ends the process with status 2 after one line on standard error.
-[[noreturn]] void refuse(const std::string& what);
 
 // Reads the command line, checks it against what the runtime has.
 options parse_options(int argc, char** argv, const description&);

@@ -1,14 +1,11 @@
 // Command line and output of the peer programs.
 #include <bench/peers/options.hpp>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
 namespace weir::bench::peers {
 namespace {
-
-const char* program_name = "peer";
 
 std::string joined(std::span<const std::string_view> names) {
   std::string text;
@@ -19,40 +16,27 @@ std::string joined(std::span<const std::string_view> names) {
   return text;
 }
 
-std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    refuse(std::string(option) + " " + std::string(text) + ": expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
-}
-
 stencil::extent extent_of(std::string_view option, std::string_view text) {
   constexpr std::uint64_t most = std::uint64_t{1} << 24;  // a side; 2^48 elements are more than any memory
   const std::size_t x = text.find('x');
-  const std::uint64_t rows = number(option, text.substr(0, x), 1, most);
-  return {1, rows, x == text.npos ? rows : number(option, text.substr(x + 1), 1, most)};
+  const std::uint64_t rows = whole_number(option, text.substr(0, x), 1, most);
+  return {1, rows, x == text.npos ? rows : whole_number(option, text.substr(x + 1), 1, most)};
 }
 
-[[noreturn]] void help(std::span<const std::string_view> modes) {
+[[noreturn]] void help(const char* program_name, std::span<const std::string_view> modes) {
   std::printf("usage: %s [--size N|ROWSxCOLUMNS] [--block N|ROWSxCOLUMNS] [--iterations T] [--seed S] [--mode %s] [--init first-touch|interleave] [--verify]\n", program_name, joined(modes).c_str());
   std::exit(0);
 }
 
 }  // namespace
 
-void refuse(const std::string& what) {
-  std::fprintf(stderr, "%s: %s\n", program_name, what.c_str());
-  std::exit(2);
-}
-
 options parse_options(int argc, char** argv, std::span<const std::string_view> modes) {
-  program_name = argc > 0 ? argv[0] : program_name;
+  const char* const program_name = name_program(argc, argv, "peer");
   options o;
   o.mode = modes[0];
   for (int i = 1; i < argc; i++) {
     const std::string_view option = argv[i];
-    if (option == "--help") help(modes);
+    if (option == "--help") help(program_name, modes);
     if (option == "--verify") {
       o.verify = true;
       continue;
@@ -63,8 +47,8 @@ options parse_options(int argc, char** argv, std::span<const std::string_view> m
     const std::string_view value = argv[++i];
     if (option == "--size") o.size = extent_of(option, value);
     if (option == "--block") o.block = extent_of(option, value);
-    if (option == "--iterations") o.iterations = static_cast<int>(number(option, value, 1, 1000000));
-    if (option == "--seed") o.seed = number(option, value, 0, UINT64_MAX);
+    if (option == "--iterations") o.iterations = static_cast<int>(whole_number(option, value, 1, 1000000));
+    if (option == "--seed") o.seed = whole_number(option, value, 0, UINT64_MAX);
     if (option == "--mode") o.mode = value;
     if (option == "--init" && value != "first-touch" && value != "interleave") refuse("--init " + std::string(value) + ": expected first-touch or interleave");
     if (option == "--init") o.interleave = value == "interleave";

@@ -1,6 +1,7 @@
 // The command line and the output of the peer programs: the same kernels under other runtimes.
 #pragma once
 
+#include <bench/common/command_line.hpp>
 #include <bench/common/stencil/blocks.hpp>
 
 #include <cstddef>
@@ -35,8 +36,5 @@ struct measurement {
 
 // One line of JSON on standard output.
 void print(const options&, const measurement&);
-
-// Ends the process with status 2 after one line on standard error.
-[[noreturn]] void refuse(const std::string& what);
 
 }  // namespace weir::bench::peers

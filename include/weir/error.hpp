@@ -43,7 +43,8 @@ class task_failed : public error {
   std::exception_ptr cause_;
 };
 
-// Tasks were skipped because what they read was never produced, and the failure itself belongs to another scope.
+// Tasks were skipped, or a loop was left early, because of what belongs to another scope: the failure of a task whose
+// output they read, or the early end of the scope outside.
 class task_cancelled : public error {
  public:
   using error::error;

@@ -24,7 +24,8 @@
 //
 // Errors. A reversed range is a usage_error, and nothing was run. If a body throws, chunks that have not started are left
 // out and task_failed is thrown, as by scope::wait(), for one of those that threw; its cause() is what was thrown. In a
-// body this_task::cancelled() says that this has happened. An empty range is fine, and makes no task.
+// body this_task::cancelled() says that this has happened. The same if the scope of the task that calls the loop ends early
+// (scope.hpp), but then it is task_cancelled that is thrown. An empty range is fine, and makes no task.
 #pragma once
 
 #include <weir/detail/loop.hpp>
@@ -225,7 +226,7 @@ T reduce_chunks(runtime& rt, const checked_range<Position>& range, T identity, c
 
 // body(i) for every integer first <= i < last, body(*i) for every iterator, or body(begin, end) for chunks that cover the
 // range; in any order, each once. An index has the common type of both bounds.
-// Throws usage_error (reversed range), task_failed.
+// Throws usage_error (reversed range), task_failed, task_cancelled.
 template <class First, class Last, class Body>
   requires detail::loop_bounds<First, Last>
 void parallel_for(runtime& rt, First first, Last last, const Body& body, const loop_options& options = {}) {

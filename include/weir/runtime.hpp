@@ -139,7 +139,7 @@ namespace this_task {
 // Index of the worker executing the caller, and of its node; -1 outside tasks.
 int worker() noexcept;
 int node() noexcept;
-// True once the task's scope was cancelled or failed: a long body may return early.
+// True once the task's scope ends early (scope.hpp), or has failed: a long body may return early.
 bool cancelled() noexcept;
 
 }  // namespace this_task

@@ -1,4 +1,8 @@
 // weir::scope: the tasks spawned through it, waited for together. Scopes nest: a task may open one and wait in it.
+//
+// A scope ends early when it is cancelled, when one of its tasks throws, and when the scope of the task that waits for it
+// ends early: those of its tasks that have not started are then skipped, and so is what depends on them. After wait() it
+// may be used again.
 #pragma once
 
 #include <weir/detail/build.hpp>
@@ -18,7 +22,7 @@ class scope {
   scope& operator=(const scope&) = delete;
   // Waits for what is left, without throwing.
   ~scope() {
-    if (!state_.complete()) end();
+    if (!state_.complete() || state_.cancelled()) end();
   }
 
   // As runtime::spawn, but the task belongs to this scope.
@@ -33,18 +37,19 @@ class scope {
   }
 
   // Returns when every task of the scope is done; inside a task it executes other tasks meanwhile.
-  // Throws the scope's first failure (task_failed, task_cancelled), or deadlock_error, once.
+  // Throws the scope's first failure (task_failed, task_cancelled), or deadlock_error, once; task_cancelled, too, if tasks
+  // were skipped because the scope of the calling task has ended early.
   void wait();
 
-  // Tasks of the scope that have not started are skipped, and so is what depends on them. Returns at once.
-  void cancel() noexcept { state_.cancelled.store(1, std::memory_order_relaxed); }
-  bool cancelled() const noexcept { return state_.cancelled.load(std::memory_order_relaxed) != 0; }
+  // Ends it early, which is no failure. Returns at once.
+  void cancel() noexcept;
+  bool cancelled() const noexcept { return state_.cancelled(); }
 
  private:
   void end() noexcept;
 
   detail::runtime_state* runtime_;
-  detail::scope_state state_;
+  detail::scope_state state_{true};
 };
 
 }  // namespace weir

@@ -11,6 +11,12 @@
    of it can be seen before the lock is free again. Not here: streams, user memory, which failure a task is told, and who
    has the right to create (creators_model.cpp).
 
+   With BEGINS, one of the threads becomes alone at any time (solitude.hpp): inside its visits it takes no lock, and an
+   atomic operation on users or on a list of waiters is a load and a store, two steps. (On a frame's count, too, but that
+   would be too many states.) A visitor's store of `inside` may then lie in its store buffer, unseen by others, until it
+   leaves or somebody passes a heavy fence: the light fence holds back nothing. What it stores besides is seen at once,
+   for whoever may look at it has passed such a fence and has seen it outside.
+
    What is asserted:
    - A version is buried once, when its producer is done with it, and nobody looks at it afterwards: not its producer,
      not a task that was matched to it, not a view, not its heir. Its frame goes once, after all its versions.
@@ -47,6 +53,15 @@
 #define PRODUCER_LOOKS_BACK 19
 #define GIVEN_UP_UNWANTED 20
 #define GIVEN_UP_COUNTS_AS_A_USER 21
+#define UPDATE_COUNTED_AFTER_MATCHING 22
+#define UPDATE_LOOKED_AT_AFTER_MATCHING 23
+#define VISIT_ENDS_NO_SOLITUDE 24
+#define BEGINS_WITHOUT_A_FENCE 25
+#define BEGINS_WITHOUT_WAITING 26
+#define ENDS_WITHOUT_A_FENCE 27
+#define ENDS_WITHOUT_WAITING 28
+#define SHARED_BEFORE_IT_IS_OUTSIDE 29
+#define ALONE_BETWEEN_VISITS 30
 
 #ifndef VERSIONS          /* each of a datum of its own; every reader reads all that are current */
 #define VERSIONS 1
@@ -65,6 +80,12 @@
 #endif
 #ifndef GIVES_UP          /* 1: the producer waits for what will not come, and a thread that waits gives it up */
 #define GIVES_UP 0
+#endif
+#ifndef BEGINS            /* how often somebody becomes alone, at most; 0: nobody ever is */
+#define BEGINS 0
+#endif
+#ifndef UPDATES_AT_ONCE   /* a worker may create the successor: it is not counted while it is being created */
+#define UPDATES_AT_ONCE true
 #endif
 #ifndef FROM_VALUES       /* a version may also be its datum's first, made from values, without a producer */
 #define FROM_VALUES true
@@ -123,6 +144,130 @@ byte views[VERSIONS];
 bool inherits[VERSIONS];  /* an heir is announced and has not let go */
 bool done_with[VERSIONS]; /* by its producer */
 bool to_be_skipped[VERSIONS]; /* given up, and its producer has yet to be skipped */
+
+/* ---- Being alone. Threads: producers, who creates and then is a task (readers, successors), updates, views. */
+
+#if BEGINS > 0
+#define VISITORS (PRODUCERS + TASKS + VERSIONS + VIEWS)
+#define OUTSIDE 0
+#define ABOUT_TO_BE_SEEN 1    /* the store is in its buffer */
+#define INSIDE 2
+#define SHARED 254
+#define IN_BETWEEN 255        /* nobody's: who comes waits for the lock */
+
+byte inside[VISITORS];
+byte whose = SHARED;
+bool changing;                /* a lock */
+byte begins = BEGINS;
+
+#define LOCALS short u, seen; byte k; bool alone
+
+inline heavy_fence() {
+  d_step {
+    for (k : 0 .. VISITORS - 1) {
+      if
+      :: inside[k] == ABOUT_TO_BE_SEEN -> inside[k] = INSIDE
+      :: else
+      fi
+    }
+    k = 0
+  }
+}
+
+inline begin(who) {
+  atomic { !changing -> changing = true }
+  if
+  :: whose == SHARED ->
+    whose = who;
+#if MUTANT != BEGINS_WITHOUT_A_FENCE
+    heavy_fence();
+#endif
+#if MUTANT != BEGINS_WITHOUT_WAITING
+    do
+    :: atomic { k < VISITORS && (k == who || inside[k] != INSIDE) -> k++ }
+    :: k == VISITORS -> break
+    od;
+    k = 0
+#endif
+  :: else
+  fi;
+  changing = false
+}
+
+inline end() {
+  atomic { !changing -> changing = true; k = whose }
+  if
+  :: k == SHARED
+  :: else ->
+#if MUTANT == SHARED_BEFORE_IT_IS_OUTSIDE
+    whose = SHARED;
+#else
+    whose = IN_BETWEEN;
+#endif
+#if MUTANT != ENDS_WITHOUT_A_FENCE
+    u = k;
+    heavy_fence();
+    atomic { k = u; u = 0 }
+#endif
+#if MUTANT != ENDS_WITHOUT_WAITING
+    inside[k] != INSIDE;
+#endif
+    whose = SHARED
+  fi;
+  atomic { changing = false; k = 0 }
+}
+
+inline leave(who) {
+#if MUTANT == ALONE_BETWEEN_VISITS
+  inside[who] = OUTSIDE
+#else
+  d_step { inside[who] = OUTSIDE; alone = false }
+#endif
+}
+
+inline enter(who) {
+  if
+  :: atomic { begins > 0 && who < PRODUCERS + TASKS + VERSIONS -> begins-- }
+    begin(who)
+  :: true
+  fi;
+  do
+  :: inside[who] = ABOUT_TO_BE_SEEN;
+    if
+    :: true
+    :: inside[who] = INSIDE
+    fi;
+    if
+    :: atomic { whose == who -> alone = true }
+      break
+    :: whose == SHARED -> break
+#if MUTANT == VISIT_ENDS_NO_SOLITUDE
+    :: whose != SHARED && whose != who -> break
+#elif MUTANT == ALONE_BETWEEN_VISITS
+    :: alone -> break
+    :: !alone && whose != SHARED && whose != who -> leave(who); end()
+#else
+    :: whose != SHARED && whose != who -> leave(who); end()
+#endif
+    fi
+  od
+}
+
+/* Before a change of a word, and the value it then goes by. */
+#define FIRST_LOOK(ver, word) if :: alone -> d_step { assert(!buried[ver]); seen = word } :: else fi;
+#define NOW(word) (alone -> seen : word)
+#define LOOKED seen = 0;
+#define ENTER(who) enter(who);
+#define LEAVE(who) leave(who);
+#else
+#define LOCALS short u
+#define FIRST_LOOK(ver, word)
+#define NOW(word) word
+#define LOOKED
+#define ENTER(who)
+#define LEAVE(who)
+#define alone false
+#endif
 
 /* ---- Burying. At once when that is decided: whoever is late to look finds it done. */
 
@@ -191,7 +336,7 @@ inline subscribe(ver, who) {
       joined = true
 #else
       if
-      :: head[ver] == u -> head[ver] = who; joined = true
+      :: alone || head[ver] == u -> head[ver] = who; joined = true
       :: else -> u = head[ver]; joined = false
       fi
 #endif
@@ -232,12 +377,14 @@ inline unwanted(ver) {
   :: else -> d_step { assert(!buried[ver]); head[ver] = UNWANTED }
   fi
 #else
+  FIRST_LOOK(ver, head[ver])
   d_step {
     assert(!buried[ver]);
     if
-    :: head[ver] == NONE -> head[ver] = UNWANTED
+    :: NOW(head[ver]) != MARK -> head[ver] = UNWANTED
     :: else -> bury(ver); buries = true
-    fi
+    fi;
+    LOOKED skip
   }
 #endif
 }
@@ -288,9 +435,11 @@ inline drop_users(ver) {
   fi;
   if
   :: then == NOTHING ->
+    FIRST_LOOK(ver, users[ver])
     d_step {
       assert(!buried[ver]);
-      users[ver] = users[ver] - ONE_USER;
+      users[ver] = NOW(users[ver]) - ONE_USER;
+      LOOKED
       using[ver]--;
       u = users[ver];
       if
@@ -304,9 +453,11 @@ inline drop_users(ver) {
 }
 
 inline drop_view(ver) {
+  FIRST_LOOK(ver, users[ver])
   d_step {
     assert(!buried[ver]);
-    u = users[ver];
+    u = NOW(users[ver]);
+    LOOKED
     users[ver] = u - ONE_VIEW;
     if
 #if MUTANT == LAST_VIEW_ALWAYS_BURIES
@@ -326,9 +477,11 @@ inline drop_heir(ver) {
   if
   :: u == HAS_HEIR -> d_step { inherits[ver] = false; bury(ver); buries = true }    /* alone: nobody can come */
   :: else ->
+    FIRST_LOOK(ver, users[ver])
     d_step {
       assert(!buried[ver]);
-      u = users[ver];
+      u = NOW(users[ver]);
+      LOOKED
       users[ver] = u - HAS_HEIR;
       inherits[ver] = false;
       if
@@ -358,9 +511,11 @@ inline retire(ver, its_heir) {
     matched[ver] = 0
   }
 #else
+  FIRST_LOOK(ver, users[ver])
   d_step {
     assert(!buried[ver]);
-    users[ver] = users[ver] + matched[ver] * ONE_USER + its_heir - WHILE_CURRENT;
+    users[ver] = NOW(users[ver]) + matched[ver] * ONE_USER + its_heir - WHILE_CURRENT;
+    LOOKED
     matched[ver] = 0;
     u = users[ver];
     if
@@ -432,7 +587,8 @@ inline publish(ver) {
   d_step { assert(!buried[ver]); w = head[ver] }
   d_step { written[ver] = true; done_with[ver] = true; head[ver] = MARK }
 #else
-  d_step { assert(!buried[ver]); written[ver] = true; done_with[ver] = true; w = head[ver]; head[ver] = MARK }
+  FIRST_LOOK(ver, head[ver])
+  d_step { assert(!buried[ver]); written[ver] = true; done_with[ver] = true; w = NOW(head[ver]); LOOKED head[ver] = MARK }
 #endif
 #if MUTANT == PRODUCER_LOOKS_BACK
   assert(!buried[ver]);
@@ -462,7 +618,8 @@ inline declare_failed(ver) {
   }
   if
   :: to_be_skipped[ver] ->
-    d_step { assert(!buried[ver]); written[ver] = true; done_with[ver] = true; w = head[ver]; head[ver] = MARK }
+    FIRST_LOOK(ver, head[ver])
+    d_step { assert(!buried[ver]); written[ver] = true; done_with[ver] = true; w = NOW(head[ver]); LOOKED head[ver] = MARK }
     if
     :: w == UNWANTED -> w = 0
     :: else -> tell(ver)
@@ -488,22 +645,27 @@ inline publish_again(ver) {
 
 /* What is done under the lock is one step where nobody could see it half done. */
 #if VERSIONS == 1
-#define all_unlocked !locked[0]
+#define all_unlocked (alone || !locked[0])
 #else
-#define all_unlocked (!locked[0] && !locked[1])
+#define all_unlocked (alone || (!locked[0] && !locked[1]))
 #endif
 
 /* Its creator has announced it. Without a producer its datum was made from values. */
 proctype producer(byte first; byte last) {
-  short u;
+  LOCALS;
   byte w, x, following, v, then;
   bool joined, all_there, buries;
+  ENTER(first)
 #if GIVES_UP
   for (v : first .. last) { declare_failed(v) }
+  LEAVE(first)
+  ENTER(first)
   for (v : first .. last) { publish_again(v) }
 #else
   for (v : first .. last) { publish(v) }
 #endif
+  LEAVE(first)
+  skip
 }
 
 /* Its creator waits for its n reads, beginning with the one it takes for the last to come, which may be any. A task
@@ -577,9 +739,10 @@ inline await_ready(task) {
 
 /* Creates a task that reads all versions that are current when it is matched, and is that task when it is ready. */
 proctype reader(byte me) {
-  short u;
+  LOCALS;
   byte w, x, v, n, then;
   bool joined, all_there, only_reads, buries;
+  ENTER(PRODUCERS + me)
   atomic {
     all_unlocked;
     for (v : 0 .. VERSIONS - 1) { match_read(me, v) }
@@ -596,26 +759,63 @@ proctype reader(byte me) {
   :: n > 0 ->
     wait_for_inputs(me, n, only_reads);
     d_step { n = 0; only_reads = false }
+    LEAVE(PRODUCERS + me)
     await_ready(me);
     read_all(me);
+    ENTER(PRODUCERS + me)
     leave_all(me)
   :: else
-  fi
+  fi;
+  LEAVE(PRODUCERS + me)
+  skip
 }
 
 #define names_another (HEIR_READS && mine == 0)
 
+/* The task that writes the next version of datum `mine` in place. */
+proctype update(byte me; byte mine) {
+  LOCALS;
+  byte w, x, v, then;
+  bool joined, buries;
+  await_ready(me);
+  d_step { assert(!buried[mine] && written[mine] && using[mine] == 0); u = users[mine] }
+  if
+#if MUTANT == HEIR_ALWAYS_TAKES_OVER
+  :: true ->
+#else
+  :: u == HAS_HEIR ->
+#endif
+    d_step { assert(views[mine] == 0); overwritten[mine] = true }
+  :: u != HAS_HEIR -> assert(!buried[mine])    /* it copies */
+  fi;
+  u = 0;
+  read_all(me);
+  ENTER(PRODUCERS + TASKS + mine)
+  leave_all(me);
+  drop_heir(mine);
+  LEAVE(PRODUCERS + TASKS + mine)
+  skip
+}
+
+#define is_heir_of(ver, task) d_step { heir[ver] = task; has_heir_written[ver] = true }
+#if BEGINS > 0
+#define lock(ver) locked[ver] = !alone
+#else
+#define lock(ver) locked[ver] = true
+#endif
+
 /* Creates the task that writes the next version of datum `mine`, anew or in place, or lets the datum go. */
 proctype successor(byte me; byte mine) {
-  short u;
+  LOCALS;
   byte w, x, v, n, then;
   bool joined, all_there, buries;
+  ENTER(PRODUCERS + me)
   if
   :: atomic {    /* the last handle: nobody can name the datum any more */
       creators == names_another -> is_current[mine] = false; creators = creators - names_another
     }
     retire(mine, 0)
-  :: atomic { !locked[mine] -> locked[mine] = true; is_current[mine] = false; creators = creators - names_another }
+  :: atomic { alone || !locked[mine] -> lock(mine); is_current[mine] = false; creators = creators - names_another }
     retire(mine, 0);
     locked[mine] = false
   :: atomic { all_unlocked ->
@@ -625,21 +825,21 @@ proctype successor(byte me; byte mine) {
       :: names_another -> match_read(me, VERSIONS - 1); pending[me] = pending[me] + n
       :: else
       fi;
-      locked[mine] = true;
+      lock(mine);
       if
-      :: n > 0 -> locked[VERSIONS - 1] = true
+      :: n > 0 -> lock(VERSIONS - 1)
       :: else
       fi;
       inherits[mine] = true;
 #if MUTANT != HEIR_WRITTEN_AFTER_RETIRING
-      heir[mine] = me;
-      has_heir_written[mine] = true;
+      is_heir_of(mine, me);
 #endif
-      is_current[mine] = false
+      is_current[mine] = false;
+      run update(me, mine)
     }
     retire(mine, HAS_HEIR);
 #if MUTANT == HEIR_WRITTEN_AFTER_RETIRING
-    d_step { heir[mine] = me; has_heir_written[mine] = true }
+    is_heir_of(mine, me);
 #endif
     d_step {
       locked[mine] = false;
@@ -649,35 +849,41 @@ proctype successor(byte me; byte mine) {
       fi
     }
     wait_for_inputs(me, n, false);
-    n = 0;
-    await_ready(me);
-    d_step { assert(!buried[mine] && written[mine] && using[mine] == 0); u = users[mine] }
-    if
-#if MUTANT == HEIR_ALWAYS_TAKES_OVER
-    :: true ->
-#else
-    :: u == HAS_HEIR ->
+    n = 0
+  :: atomic { UPDATES_AT_ONCE && !names_another && all_unlocked ->    /* submit_update: nothing else to wait for */
+#if MUTANT != UPDATE_COUNTED_AFTER_MATCHING
+      pending[me] = 1;
 #endif
-      d_step { assert(views[mine] == 0); overwritten[mine] = true }
-    :: u != HAS_HEIR -> assert(!buried[mine])    /* it copies */
-    fi;
-    u = 0;
-    read_all(me);
-    leave_all(me);
-    drop_heir(mine)
-  fi
+      lock(mine);
+      inherits[mine] = true;
+      is_heir_of(mine, me);
+      is_current[mine] = false;
+      run update(me, mine)
+    }
+    retire(mine, HAS_HEIR);    /* it may run, and be gone, before this is over */
+#if MUTANT == UPDATE_COUNTED_AFTER_MATCHING
+    pending[me] = 1;
+#endif
+#if MUTANT == UPDATE_LOOKED_AT_AFTER_MATCHING
+    assert(next[ACCESS(me, mine)] != GONE);
+#endif
+    locked[mine] = false
+  fi;
+  LEAVE(PRODUCERS + me)
+  skip
 }
 
 /* As weir::data's read(). */
 proctype view(byte me) {
-  short u;
+  LOCALS;
   byte w, x, then;
   bool joined, buries;
+  ENTER(PRODUCERS + TASKS + VERSIONS + me)
 #if MUTANT == VIEW_WITHOUT_THE_LOCK
   u = is_current[0];
 #else
   atomic {
-    !locked[0];
+    alone || !locked[0];
     u = is_current[0];
 #endif
     if
@@ -691,15 +897,19 @@ proctype view(byte me) {
   :: u != 0 ->
     w = ACCESS(TASKS, 0) + me;
     subscribe(0, w);
+    LEAVE(PRODUCERS + TASKS + VERSIONS + me)
     if
     :: joined -> done[w]
     :: else
     fi;
     d_step { joined = false; next[w] = GONE; w = 0 }
     d_step { assert(written[0] && !buried[0] && !overwritten[0]); views[0]-- }
+    ENTER(PRODUCERS + TASKS + VERSIONS + me)
     drop_view(0)
   :: else
-  fi
+  fi;
+  LEAVE(PRODUCERS + TASKS + VERSIONS + me)
+  skip
 }
 
 init {

@@ -39,7 +39,7 @@ void graph::run(runtime& rt) {
   g.prepare();
   e.check(g);
   if (g.tasks.empty()) return;
-  detail::wait_and_rethrow(g.scope, [&] {
+  detail::wait_and_rethrow(e, g.scope, [&] {
     if (e.in_task()) e.start(g);
     else detail::spawn(*rt.state_, &g.scope, {}, [&] { e.start(g); });
     e.wait_for(g.scope);
@@ -64,7 +64,7 @@ void run_in_bulk(engine::engine& e, engine::bulk_run&& r) {
       if (run.broken.load(std::memory_order_relaxed) != 0) run.way.reset();
     }
   } const reset{r};
-  wait_and_rethrow(r.scope, [&] {
+  wait_and_rethrow(e, r.scope, [&] {
     e.start(r);
     e.wait_for(r.scope);
   });

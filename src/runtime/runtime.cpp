@@ -211,12 +211,12 @@ detail::runtime_state& detail::state_of(runtime& rt) noexcept { return *rt.state
 void runtime::wait() {
   engine::engine& e = state_->engine;
   if (e.in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
-  const std::exception_ptr gave_up = detail::wait_and_rethrow(e.root(), [&e] { e.wait_until([&e] { return e.quiescent(); }); });
+  const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] { e.wait_until([&e] { return e.quiescent(); }); });
   e.shared().addresses_forget_done();
   if (gave_up != nullptr) std::rethrow_exception(gave_up);
 }
 
-void runtime::cancel() noexcept { state_->engine.root().cancelled.store(1, std::memory_order_relaxed); }
+void runtime::cancel() noexcept { state_->engine.end_early(state_->engine.root(), detail::scope_state::was_cancelled); }
 
 int runtime::workers() const noexcept { return state_->engine.scheduler().worker_count(); }
 int runtime::nodes() const noexcept { return state_->machine.node_count(); }
@@ -237,11 +237,16 @@ scope::scope(runtime& rt) : runtime_(rt.state_.get()) {}
 
 void scope::end() noexcept {
   if (runtime_->engine.forked()) return;
+  engine::engine& e = runtime_->engine;
   try {
-    runtime_->engine.wait_on_any_stack(state_);
+    const detail::waited_for_inside waited_for(state_, e.scope_of_running_task());
+    e.wait_on_any_stack(state_);
   } catch (...) {  // the destructor's promise; wait() is there for who wants to know
   }
+  e.begin_anew(state_);
 }
+
+void scope::cancel() noexcept { runtime_->engine.end_early(state_, detail::scope_state::was_cancelled); }
 
 void scope::wait() {
   try {
@@ -250,7 +255,11 @@ void scope::wait() {
     cancel();  // who cannot be waited for shall not start, or endless recursion would go on without its parents
     throw;
   }
-  detail::wait_and_rethrow(state_, [this] { runtime_->engine.wait_for(state_); });
+  engine::engine& e = runtime_->engine;
+  detail::wait_and_rethrow(e, state_, [&] {
+    const detail::waited_for_inside waited_for(state_, e.scope_of_running_task());
+    e.wait_for(state_);
+  });
 }
 
 namespace this_task {
@@ -266,8 +275,8 @@ int node() noexcept {
 bool cancelled() noexcept {
   const engine::slot* s = engine::engine::this_worker();
   if (s == nullptr || s->queues.running == nullptr) return false;
-  const detail::scope_state& scope = s->queues.running->scope != nullptr ? *s->queues.running->scope : s->root;
-  return scope.cancelled.load(std::memory_order_relaxed) != 0 || scope.failed();
+  const detail::scope_state& scope = s->queues.running->scope != nullptr ? *s->queues.running->scope : s->owner.root();
+  return scope.failed() || s->owner.ends_early(scope);
 }
 
 }  // namespace this_task

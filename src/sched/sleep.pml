@@ -2,9 +2,15 @@
    publish work, from workers and from foreign threads. README.md has the protocol and why it loses no wake-up.
 
    Spin knows one memory that everybody sees alike: every step below is one access to it, and steps interleave in every
-   way (sequential consistency). A fence is then no step, and an order that is too weak is no error: that side is
+   way (sequential consistency). A full fence is then no step, and an order that is too weak is no error: that side is
    checked on the C++ code itself, by sleep_model.cpp. In return everything is reached here, with more workers, tasks
    and rounds than that checker can exhaust.
+
+   With UNSURE there is one exception, the one the protocol lives with: what is published lies in its publisher's store
+   buffer at first, where no other thread sees it, while that one looks for sleepers behind a light fence. It comes out
+   at any time, at the publisher's next full fence or atomic operation, or at a sleeper's heavy fence. Sleepers then rest
+   in two parts, with that fence and a look between them. Without UNSURE light fences are full ones, and there is one
+   part: the same protocol with fewer states.
 
    One step is one atomic operation of sleep.hpp, or one look at one queue. Not here: spinning (a searcher that looks
    again before it rests changes nothing that others see), the wake epoch, and workers that see only a part of the work,
@@ -36,6 +42,9 @@
 #define CANCEL_ALWAYS_COUNTS 9
 #define CLAIM_WITHOUT_EXCHANGE 10
 #define NO_FUTEX_WAKE 11
+#define NO_HEAVY_FENCE 12
+#define NO_LOOK_AFTER_THE_FIRST_PART 13
+#define LIGHT_FENCE_BESIDE_SLEEPERS 14
 
 #ifndef WORKERS
 #define WORKERS 3
@@ -55,6 +64,9 @@
 #ifndef MAY_DOZE
 #define MAY_DOZE true
 #endif
+#ifndef UNSURE            /* 1: publishers pass a light fence, sleepers look again behind a heavy one */
+#define UNSURE 0
+#endif
 
 #define AWAKE 0
 #define ASLEEP 1
@@ -64,6 +76,9 @@ bool blocked[WORKERS];
 short searching, sleeping; /* the fields of state_: one word, so they are read and changed in one step */
 
 byte pool;                /* tasks that any worker may take */
+#if UNSURE
+bool buffered[WORKERS + FOREIGN]; /* a task that only its publisher sees yet: workers, then foreign threads */
+#endif
 byte own[WORKERS];        /* what only this worker sees: its inbox, or the condition of a nested wait */
 byte children = CHILDREN;
 byte outstanding;         /* tasks that are not done, as their creators count them: before they are queued */
@@ -147,9 +162,33 @@ inline work_published(near) {
   fi
 }
 
+/* A store buffer is written to memory. */
+inline drain(who) {
+  d_step {
+    if
+    :: buffered[who] -> buffered[who] = false; pool++
+    :: else
+    fi
+  }
+}
+
 /* One more task for anybody. */
-inline publish(near) {
-#if MUTANT == LOOKS_BEFORE_IT_PUBLISHES
+inline publish(who, near) {
+#if UNSURE
+  if
+  :: pool++
+  :: buffered[who] = true
+  fi;
+  if
+  :: sleeping > 0 ->
+#if MUTANT != LIGHT_FENCE_BESIDE_SLEEPERS
+    drain(who);
+#endif
+    work_published(near)
+  :: else
+  fi;
+  drain(who)
+#elif MUTANT == LOOKS_BEFORE_IT_PUBLISHES
   won = (sleeping > 0 && searching <= 0);
   pool++;
   if
@@ -193,8 +232,8 @@ inline everybody_asleep() {
 #endif
 }
 
-/* Blocks unless it was claimed before. A doze may end by itself. */
-inline wait_on_word() {
+/* Blocks unless it was claimed before. For a time: it may end by itself. */
+inline wait_on_word(for_a_time) {
   do
   :: d_step {
       word[me] == ASLEEP ->
@@ -204,10 +243,10 @@ inline wait_on_word() {
     }
     if
     :: !blocked[me]
-    :: dozes -> unblock(me)
+    :: for_a_time -> unblock(me)
     fi;
     if
-    :: dozes -> break
+    :: for_a_time -> break
     :: else
     fi
   :: word[me] == AWAKE -> break
@@ -224,6 +263,28 @@ inline cancel() {
   :: else
   fi;
   won = false
+}
+
+/* Leaves in `sees_work` whether it was given up. */
+inline rest_first_part() {
+  wait_on_word(true);
+  if
+  :: word[me] == ASLEEP ->
+#if MUTANT != NO_HEAVY_FENCE
+    d_step {    /* makes every thread pass a full fence */
+      for (w : 0 .. WORKERS + FOREIGN - 1) { drain(w) }
+      w = 0
+    }
+#endif
+#if MUTANT != NO_LOOK_AFTER_THE_FIRST_PART
+    look_again()
+#endif
+  :: else
+  fi;
+  if
+  :: sees_work -> cancel()
+  :: else
+  fi
 }
 
 inline rest() {
@@ -253,7 +314,16 @@ inline rest() {
 #endif
     :: else
     fi;
-    wait_on_word();
+#if UNSURE
+    rest_first_part();
+    if
+    :: sees_work
+    :: !sees_work -> wait_on_word(dozes)
+    :: !sees_work && dozes    /* for no longer than the first part */
+    fi;
+#else
+    wait_on_word(dozes);
+#endif
     if
     :: dozes -> cancel()
     :: else
@@ -304,7 +374,7 @@ inline run_task() {
 #if CHILDREN > 0
   if
   :: atomic { children > 0 -> children--; outstanding++ }
-    publish(me)
+    publish(me, me)
   :: true
   fi;
 #endif
@@ -347,17 +417,17 @@ proctype worker(byte me) {
 
 /* ---- Foreign threads. */
 
-proctype foreign() {
+proctype foreign(byte me) {
   byte w;
   bool won;
 #ifdef ENDLESS
   do
   :: atomic { outstanding == 0 -> outstanding++; children = CHILDREN }
-    publish(0)
+    publish(me, 0)
   od
 #else
   byte i;
-  for (i : 1 .. EACH) { publish(0) }
+  for (i : 1 .. EACH) { publish(me, 0) }
 #endif
 }
 
@@ -386,7 +456,7 @@ init {
 #endif
     for (i : 1 .. WORKERS) { run worker(i - 1) }
 #if FOREIGN > 0
-    for (i : 1 .. FOREIGN) { run foreign() }
+    for (i : 1 .. FOREIGN) { run foreign(WORKERS + i - 1) }
 #endif
 #if CALLERS > 0
     for (i : 1 .. CALLERS) { run caller(i - 1) }

@@ -53,6 +53,8 @@ constexpr std::uint64_t sample_ns = 100'000;
 // Of a name. The rest says nothing on a screen.
 constexpr std::size_t most_name_bytes = 200;
 constexpr const char* unnamed = "(unnamed)";
+// Of a task that is written down the short way. More: its list grows in time that is quadratic.
+constexpr unsigned most_usual_inputs = 8;
 
 constexpr std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -211,8 +213,77 @@ void log::collect_edges(frame* f, task_record& r) {
 
 void log::task(frame* f, start s, int here, const char* cause) {
   const std::uint64_t end = since_start(now());
-  task_record r{.head = {.kind = kind::task}, .begin = since_start(s.ticks), .end = end, .node = static_cast<std::int16_t>(here), .nested = s.nested};
   const int pushed_from = frame::sender_in(f->pending.load(std::memory_order_relaxed));
+  const bool usual = f->unusual == 0 && cause == nullptr && s.stolen_from < 0 && (pushed_from < 0 || pushed_from == worker_) && nodes_ == 1 && f->accesses <= most_usual_inputs;
+  if (!usual || !append_usual(f, s, end, here)) append_unusual(f, s, end, here, pushed_from, cause);
+  last_end_ = end;
+  tasks_++;
+  if (end >= next_sample_) [[unlikely]] sample_buffers(end);
+}
+
+void log::make_room(std::size_t record_bytes) {
+  const std::size_t most = record_bytes + sizeof(name_record) + whole_words(most_name_bytes);
+  if (static_cast<std::size_t>(end_ - at_) < most) [[unlikely]] change_chunk(most);
+}
+
+// A task of the worker's own queues that reads and writes data, or has none, on a machine with one node: one pass over
+// its accesses, and nothing is written twice. False, and nothing was done: it does not fit into the short form.
+bool log::append_usual(frame* f, start s, std::uint64_t end, int here) {
+  make_room(sizeof(short_task_record) + 2 * sizeof(std::uint32_t) + most_usual_inputs * sizeof(task_id));
+  const std::uint64_t begin = since_start(s.ticks), gap = begin - last_end_, duration = end - begin;
+  if (last_end_ == no_task || begin < last_end_) [[unlikely]] return false;
+  const task_id mine = make_id(worker_, end);
+  std::uint64_t read = 0, written = 0, farthest = 0;
+  std::array<task_id, most_usual_inputs> ids{};  // each once
+  unsigned n = 0;
+  const detail::access* const accesses_end = f->access_at(0) + f->accesses;
+  for (const detail::access* a = f->access_at(0); a != accesses_end; a++) {
+    read += a->bytes;
+    const task_id id = a->source->producer()->trace_id;
+    if (id == 0) continue;
+    unsigned same = 0;
+    while (same < n && ids[same] != id) same++;
+    if (same < n) continue;
+    ids[n++] = id;
+    farthest |= mine - id;  // of another worker: that is far, too
+  }
+  flow::for_each_output(f, [&](std::uint64_t bytes, int) { written += bytes; });
+  if ((gap | duration | read | written) >> 32 != 0) [[unlikely]] return false;
+
+  const bool near = farthest >> 32 == 0 && n > 0, has_local = (read | written) != 0;
+  const std::uint8_t name = name_index(f->name);
+  std::byte* p = at_;
+  const auto put = [&p](const auto& value) {
+    std::memcpy(p, &value, sizeof value);
+    p += sizeof value;
+  };
+  put(short_task_record{.name = name,
+                        .flags = static_cast<std::uint8_t>((has_local ? short_task_record::has_local : 0) | (near ? short_task_record::near_edges : 0) | (s.nested ? short_task_record::nested : 0)),
+                        .edges = static_cast<std::uint8_t>(n),
+                        .gap = static_cast<std::uint32_t>(gap),
+                        .duration = static_cast<std::uint32_t>(duration),
+                        .home = has_local ? std::int16_t{0} : f->has_no_data() ? f->affinity : std::int16_t{-1},
+                        .node = static_cast<std::int16_t>(here)});
+  if (has_local) put(std::array{static_cast<std::uint32_t>(read), static_cast<std::uint32_t>(written)});
+  // All of them, which is less work than a loop over those that are there; there is room.
+  if (near) {
+    std::array<std::uint32_t, most_usual_inputs> later;
+    for (unsigned i = 0; i < most_usual_inputs; i++) later[i] = static_cast<std::uint32_t>(mine - ids[i]);
+    std::memcpy(p, &later, sizeof later);
+    p += whole_words(n * sizeof later[0]);
+  } else if (n > 0) {
+    std::memcpy(p, &ids, sizeof ids);
+    p += n * sizeof ids[0];
+  }
+  at_ = p;
+  reads_.bytes[0] += read;
+  writes_.bytes[0] += written;
+  f->trace_id = mine;
+  return true;
+}
+
+void log::append_unusual(frame* f, start s, std::uint64_t end, int here, int pushed_from, const char* cause) {
+  task_record r{.head = {.kind = kind::task}, .begin = since_start(s.ticks), .end = end, .node = static_cast<std::int16_t>(here), .nested = s.nested};
   if (s.stolen_from >= 0) r.head.origin = origin::stolen, r.from = s.stolen_from;
   else if (pushed_from >= 0 && pushed_from != worker_) r.head.origin = origin::pushed, r.from = pushed_from;
   if (cause != nullptr) r.head.outcome = cause == f->display_name() ? outcome::failed : outcome::skipped;
@@ -223,14 +294,9 @@ void log::task(frame* f, start s, int here, const char* cause) {
   if (f->has_no_data() && f->affinity >= 0) r.home = f->affinity;
   r.edges = static_cast<std::uint32_t>(edges_.size());
   r.head.bytes = static_cast<std::uint32_t>(sizeof r + 8 * edges_.size());
-  // Its name and itself lie in one chunk.
-  const std::size_t most = r.head.bytes + sizeof(name_record) + whole_words(most_name_bytes);
-  if (static_cast<std::size_t>(end_ - at_) < most) change_chunk(most);
+  make_room(r.head.bytes);
   r.head.name = name_index(f->name);
   if (!append_short(r)) append_task(r);
-  last_end_ = end;
-  tasks_++;
-  if (end >= next_sample_) sample_buffers(end);
 }
 
 void log::append_task(const task_record& r) {
@@ -245,8 +311,8 @@ bool log::append_short(const task_record& r) {
   const std::uint64_t bytes = r.read_local | r.read_remote | r.write_local | r.write_remote;
   if (last_end_ == no_task || r.begin < last_end_ || (gap | duration | bytes) >> 32 != 0 || r.edges > 255 || r.head.origin != origin::own || r.head.outcome != outcome::done) return false;
   short_task_record s{.name = r.head.name, .edges = static_cast<std::uint8_t>(r.edges), .gap = static_cast<std::uint32_t>(gap), .duration = static_cast<std::uint32_t>(duration), .home = r.home, .node = r.node};
-  s.flags = static_cast<std::uint8_t>((bytes != 0 ? short_task_record::has_bytes : 0) | (r.of_graph != 0 ? short_task_record::of_graph : 0) | (r.nested != 0 ? short_task_record::nested : 0));
-  const std::uint32_t numbers[4] = {static_cast<std::uint32_t>(r.read_local), static_cast<std::uint32_t>(r.read_remote), static_cast<std::uint32_t>(r.write_local), static_cast<std::uint32_t>(r.write_remote)};
+  s.flags = static_cast<std::uint8_t>((bytes != 0 ? short_task_record::has_local | short_task_record::has_remote : 0) | (r.of_graph != 0 ? short_task_record::of_graph : 0) | (r.nested != 0 ? short_task_record::nested : 0));
+  const std::uint32_t numbers[4] = {static_cast<std::uint32_t>(r.read_local), static_cast<std::uint32_t>(r.write_local), static_cast<std::uint32_t>(r.read_remote), static_cast<std::uint32_t>(r.write_remote)};
   const std::size_t number_bytes = bytes != 0 ? sizeof numbers : 0;
   std::byte* const p = append(sizeof s + number_bytes + 8 * edges_.size());
   std::memcpy(p, &s, sizeof s);

@@ -22,7 +22,7 @@ class cursor {
       case kind::task:
       case kind::short_task:
         // Records are whole words in memory from new: aligned.
-        v.task(worker_, names_[task_.head.name], task_, reinterpret_cast<const std::uint64_t*>(data_ + at_ + bytes_ - 8 * std::size_t{task_.edges}));
+        v.task(worker_, names_[task_.head.name], task_, near_ ? edges_.data() : reinterpret_cast<const std::uint64_t*>(data_ + at_ + bytes_ - 8 * std::size_t{task_.edges}));
         break;
       case kind::sleep: v.sleep(worker_, read<sleep_record>()); break;
       case kind::buffers: v.buffers(read<buffers_record>()); break;
@@ -60,6 +60,7 @@ class cursor {
   // At a record: what it is, how long it is and when it ended.
   void look() {
     kind_ = read<kind>();
+    near_ = false;
     if (kind_ == kind::short_task) {
       expand(read<short_task_record>());
       time_ = task_.end;
@@ -71,18 +72,31 @@ class cursor {
   }
   // task_ is still the task before.
   void expand(const short_task_record& s) {
-    std::uint32_t numbers[4] = {};
+    std::uint32_t local[2] = {}, remote[2] = {};
     bytes_ = sizeof s;
-    if ((s.flags & short_task_record::has_bytes) != 0) {
-      std::memcpy(numbers, data_ + at_ + bytes_, sizeof numbers);
+    const auto take = [&](auto& numbers) {
+      std::memcpy(&numbers, data_ + at_ + bytes_, sizeof numbers);
       bytes_ += sizeof numbers;
-    }
-    bytes_ += 8 * std::size_t{s.edges};
+    };
+    if ((s.flags & short_task_record::has_local) != 0) take(local);
+    if ((s.flags & short_task_record::has_remote) != 0) take(remote);
     const std::uint64_t begin = task_.end + s.gap;
     task_ = {.head = {.kind = kind::task, .name = s.name}, .begin = begin, .end = begin + s.duration, .home = s.home, .node = s.node,
-             .read_local = numbers[0], .read_remote = numbers[1], .write_local = numbers[2], .write_remote = numbers[3], .edges = s.edges};
+             .read_local = local[0], .read_remote = remote[0], .write_local = local[1], .write_remote = remote[1], .edges = s.edges};
     task_.of_graph = (s.flags & short_task_record::of_graph) != 0;
     task_.nested = (s.flags & short_task_record::nested) != 0;
+    near_ = (s.flags & short_task_record::near_edges) != 0;
+    if (!near_) {
+      bytes_ += 8 * std::size_t{s.edges};
+      return;
+    }
+    edges_.clear();
+    for (unsigned i = 0; i < s.edges; i++) {
+      std::uint32_t later;
+      take(later);
+      edges_.push_back(make_id(worker_, task_.end) - later);
+    }
+    bytes_ = (bytes_ + 7) / 8 * 8;
   }
   bool load() {
     chunk& c = chunks_[chunk_];
@@ -116,6 +130,8 @@ class cursor {
   kind kind_ = kind::name;
   std::size_t bytes_ = 0;            // of the record
   task_record task_{};               // this one, or the last task before it
+  bool near_ = false;                // its edges were near
+  std::vector<std::uint64_t> edges_; // then these
   std::uint64_t time_ = 0;
   std::array<std::string, log::name_slots> names_;
 };

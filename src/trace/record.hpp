@@ -44,10 +44,12 @@ struct task_record {
 static_assert(sizeof(task_record) == 72);
 
 // Most tasks, in a fraction of the space, for to touch new memory is what recording costs most: began `gap` after the
-// task before it in its chunk ended, was taken from the worker's own queues, and did not fail. Behind it, if has_bytes,
-// the four numbers of bytes, 32 bits each; then the edges.
+// task before it in its chunk ended, was taken from the worker's own queues, and did not fail. Behind it, in 32 bits each:
+// if has_local, the bytes read and written on its own node; if has_remote, those elsewhere; if near_edges, how much later
+// than its end this task ended, for each task it read from, all of this worker. Then whole words again: the edges, if not
+// near_edges.
 struct short_task_record {
-  static constexpr std::uint8_t has_bytes = 1, of_graph = 2, nested = 4;
+  static constexpr std::uint8_t has_local = 1, of_graph = 2, nested = 4, has_remote = 8, near_edges = 16;
   trace::kind kind = kind::short_task;
   std::uint8_t name = 0, flags = 0, edges = 0;
   std::uint32_t gap = 0, duration = 0;

@@ -77,6 +77,155 @@ TEST(cancel, of_nothing_is_nothing) {
   EXPECT_EQ(ran, 1);
 }
 
+// The only worker is in a task that throws while the others of its scope wait.
+TEST(cancel, a_failed_scope_starts_no_more_tasks) {
+  watchdog dog(60);
+  runtime rt({.workers = 1});
+  gate g;
+  std::atomic<int> ran{0};
+  const auto closures = std::make_shared<int>(0);
+  const auto d = rt.make_data<int>(1);
+  scope s(rt), other(rt);
+  s.spawn({.name = "bad"}, [&] {
+    g.pass();
+    throw std::runtime_error("it broke");
+  });
+  g.await_arrivals(1);
+  for (int i = 0; i < 100; i++) s.spawn([&, closures] { ran++; });
+  s.spawn({.name = "writer"}, out(d), [&](auto) { ran++; });
+  other.spawn({.name = "elsewhere"}, in(d), [&](auto) { ran++; });
+  rt.spawn([&] { ran += 1000; });
+  g.open();
+  WEIR_EXPECT_CONTAINS(message_of<task_failed>([&] { s.wait(); }), "task bad failed: it broke");
+  WEIR_EXPECT_CONTAINS(message_of<task_cancelled>([&] { other.wait(); }), "elsewhere");
+  EXPECT_NO_THROW(rt.wait());
+  EXPECT_EQ(ran, 1000);
+  EXPECT_EQ(closures.use_count(), 1);
+  s.spawn([&] { ran++; });  // and may be used again
+  s.wait();
+  EXPECT_EQ(ran, 1001);
+}
+
+// A task of a scope waits for a scope of its own; `how` ends the outer one meanwhile.
+template <class How>
+void expect_inner_scope_ends_early(const std::vector<int>& worker_counts, How how) {
+  watchdog dog(60);
+  for (const int workers : worker_counts) {
+    runtime rt({.workers = workers});
+    std::atomic<int> ran{0};
+    std::atomic<bool> went_on{false};
+    scope outer(rt);
+    outer.spawn({.name = "outer"}, [&] {
+      scope inner(rt), innermost(rt);
+      inner.spawn({.name = "first"}, [&] {
+        how(outer);
+        while (!this_task::cancelled()) std::this_thread::yield();
+      });
+      inner.wait();  // it had no other task, so it is complete
+      for (int i = 0; i < 100; i++) innermost.spawn([&] { ran++; });
+      WEIR_EXPECT_CONTAINS(message_of<task_cancelled>([&] { innermost.wait(); }), "the scope of the task that waits for it has ended early");
+      inner.spawn([&] { ran++; });
+      inner.wait();
+      went_on = true;
+    });
+    try {
+      outer.wait();
+    } catch (const task_failed&) {
+    }
+    EXPECT_FALSE(went_on);
+    EXPECT_EQ(ran, 0);
+    outer.spawn([&] { ran++; });
+    outer.wait();
+    EXPECT_EQ(ran, 1);
+  }
+}
+TEST(cancel, of_a_scope_ends_those_its_tasks_wait_for) {
+  expect_inner_scope_ends_early({1, 3}, [](scope& outer) { outer.cancel(); });
+}
+TEST(cancel, a_failed_scope_ends_those_its_tasks_wait_for) {
+  expect_inner_scope_ends_early({2, 3}, [](scope& outer) { outer.spawn([] { throw 1; }); });
+}
+
+// What a task throws because its scope was cancelled is no failure.
+TEST(cancel, of_a_scope_is_no_failure_of_those_inside) {
+  watchdog dog(60);
+  runtime rt({.workers = 2});
+  scope outer(rt);
+  gate g;
+  outer.spawn([&] {
+    scope inner(rt);
+    g.pass();
+    inner.spawn([] {});
+    inner.wait();
+  });
+  g.await_arrivals(1);
+  outer.cancel();
+  g.open();
+  EXPECT_NO_THROW(outer.wait());
+}
+
+// Cancelled and never waited for, in one scope after the other.
+TEST(cancel, of_scopes_that_are_destroyed) {
+  runtime rt({.workers = 2});
+  for (int i = 0; i < 100; i++) {
+    scope s(rt);
+    if (i % 2 == 0) s.spawn([] {});
+    s.cancel();
+  }
+  std::atomic<int> ran{0};
+  scope s(rt);
+  s.spawn([&] { ran++; });
+  s.wait();
+  EXPECT_EQ(ran, 1);
+}
+
+// The loop's caller is a task of a scope that a chunk cancels, or another task of it makes fail.
+TEST(cancel, of_a_scope_ends_the_loops_its_tasks_call) {
+  watchdog dog(120);
+  for (const runtime_options& o : {runtime_options{.workers = 1}, {.workers = 3}, {.workers = 5, .machine = "nodes:4 cpus:2"}})
+    for (const bool cancels : {true, false}) {
+      if (!cancels && o.workers == 1) continue;  // nobody would make it fail meanwhile
+      runtime rt(o);
+      std::atomic<int> calls{0};
+      std::atomic<bool> went_on{false};
+      scope s(rt);
+      if (!cancels) s.spawn({.name = "bad"}, [&] {
+        while (calls < 50) std::this_thread::yield();
+        throw std::runtime_error("it broke");
+      });
+      s.spawn({.name = "caller"}, [&] {
+        parallel_for(rt, 0, 2, [&](int) {  // of loops inside loops, too
+          parallel_for(rt, 0, 100000, [&](int) {
+            if (++calls < 50) return;
+            if (cancels) s.cancel();
+            while (!this_task::cancelled()) std::this_thread::yield();
+          }, {.grain = 1});
+        }, {.grain = 1});
+        went_on = true;
+      });
+      if (cancels) EXPECT_NO_THROW(s.wait());
+      else WEIR_EXPECT_CONTAINS(message_of<task_failed>([&] { s.wait(); }), "task bad failed: it broke");
+      EXPECT_FALSE(went_on);
+      EXPECT_LE(calls, 50 + o.workers);
+      EXPECT_EQ(parallel_reduce(rt, 0, 1000, 0, [](int) { return 1; }, std::plus()), 1000);
+    }
+}
+
+TEST(cancel, of_a_scope_leaves_reductions_without_a_result) {
+  watchdog dog(60);
+  runtime rt({.workers = 2});
+  std::atomic<bool> went_on{false};
+  scope s(rt);
+  s.spawn([&] {
+    s.cancel();
+    EXPECT_THROW(parallel_reduce(rt, 0, 1000, 0, [](int) { return 1; }, std::plus()), task_cancelled);
+    parallel_reduce(rt, 0, 1000, 0, [](int) { return 1; }, std::plus());
+    went_on = true;
+  });
+  EXPECT_NO_THROW(s.wait());
+  EXPECT_FALSE(went_on);
+}
+
 TEST(cancel, while_tasks_are_spawned_and_run) {
   watchdog dog(60);
   for (int workers : {1, 2, 5}) {

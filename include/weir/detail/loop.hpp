@@ -13,7 +13,8 @@
 // Why all chunks are run: a server ends when it has seen all parts of the groups that have begun exhausted. The task that
 // was sent for a group begins it before it looks, so when all of these have ended no chunk is left. If it finds that its
 // worker is serving the loop already, further down on the stack, it leaves the rest to that: the same thread will see
-// that the group has begun, for it looks again after each chunk. A body that throws, and a cancelled scope, end it early.
+// that the group has begun, for it looks again after each chunk. A body that throws ends it early, and so does the early
+// end of the scope of the task that called it: that is then thrown, for not all chunks were run.
 //
 // Why a group has to begin: a node whose workers are still asleep would lose its parts, and with them what they touch
 // first, to those who were awake. If the group's task cannot run on its node, a worker of another node steals it in the
@@ -21,11 +22,13 @@
 #pragma once
 
 #include <weir/detail/atomic.hpp>
+#include <weir/error.hpp>
 #include <weir/runtime.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace weir::detail {
 
@@ -122,8 +125,14 @@ class loop {
     if (chunk == none) return;
     const presence present(*this, mine);
     recruit(mine);
-    for (; chunk != none && !this_task::cancelled(); chunk = next_chunk(worker, from)) work_(chunk);
+    for (; chunk != none; chunk = next_chunk(worker, from)) {
+      if (this_task::cancelled()) [[unlikely]] throw_left_early();
+      work_(chunk);
+    }
   }
+
+  // If it was a body that threw, that came first and counts.
+  [[noreturn, gnu::noinline]] void throw_left_early() const { throw task_cancelled(std::string(name_) + " was left early: the scope of the task that called it has ended early"); }
 
   // A worker serves the loop.
   struct presence {

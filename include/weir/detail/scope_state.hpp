@@ -15,7 +15,24 @@ struct scope_state {
   // Low 48 bits: tasks not done, plus credits that workers hold (src/engine/README.md). Above: threads to be told when
   // that is zero. In one word, for the scope may be gone as soon as it is.
   atomic<std::int64_t> outstanding{0};
-  atomic<std::uint32_t> cancelled{0};
+
+  // Why those of its tasks that have not started are skipped. Changed by engine::end_early() and begin_anew() only: tasks
+  // look at it if the engine says that there is such a scope at all.
+  static constexpr std::uint32_t was_cancelled = 1, has_failed = 2;
+  atomic<std::uint32_t> reasons_to_skip{0};
+  // Of the task that is waiting for this scope, in its body: it cannot be complete before this one is.
+  atomic<const scope_state*> outer{nullptr};
+  const bool fails_as_a_whole;  // a failed task is a reason to skip the rest
+
+  explicit scope_state(bool fails_whole = false) noexcept : fails_as_a_whole(fails_whole) {}
+
+  bool cancelled() const noexcept { return (reasons_to_skip.load(std::memory_order_relaxed) & was_cancelled) != 0; }
+  // For its tasks: while they run all scopes outside are there.
+  bool ends_early() const noexcept {
+    for (const scope_state* s = this; s != nullptr; s = s->outer.load(std::memory_order_acquire))
+      if (s->reasons_to_skip.load(std::memory_order_relaxed) != 0) return true;
+    return false;
+  }
 
   bool complete() const noexcept { return (outstanding.load(std::memory_order_acquire) & (one_waiter - 1)) == 0; }
   // True: that was all, and somebody waits for it.

@@ -92,6 +92,9 @@ holds $sleep - 'three workers, a thread that publishes twice, nobody dozes' -DWO
 holds $sleep - 'two workers, two threads that publish' -DWORKERS=2 -DFOREIGN=2
 holds $sleep - 'two workers, work for anybody and work for one' "${for_one[@]}"
 holds $sleep - 'two workers, a task that publishes another' -DWORKERS=2 -DCHILDREN=1
+holds $sleep - 'light fences: two workers, two threads that publish, nobody dozes' -DWORKERS=2 -DFOREIGN=2 -DUNSURE "${no_doze[@]}"
+holds $sleep - 'light fences: two workers, a thread that publishes twice' "${two_tasks[@]}" -DUNSURE
+holds $sleep - 'light fences: two workers, a task that publishes another' -DWORKERS=2 -DCHILDREN=1 -DUNSURE
 holds $sleep taken 'for ever: work for anybody is taken at some time' "${for_one[@]}" -DENDLESS
 holds $sleep answered 'for ever: work for one is taken at some time' "${for_one[@]}" -DENDLESS
 
@@ -108,6 +111,9 @@ sleep_fails - LAST_BY_AN_OLD_COUNT 'the last one to sleep by a count read before
 sleep_fails - CANCEL_ALWAYS_COUNTS 'cancelling counts though a waker was faster' "${two_tasks[@]}"
 sleep_fails - CLAIM_WITHOUT_EXCHANGE 'claims by a load and a store' "${two_tasks[@]}"
 sleep_fails - NO_FUTEX_WAKE 'claims and does not wake' "${two_tasks[@]}"
+sleep_fails - NO_HEAVY_FENCE 'no heavy fence after the first part of a sleep' "${two_tasks[@]}" -DUNSURE
+sleep_fails - NO_LOOK_AFTER_THE_FIRST_PART 'no look after the first part of a sleep' "${two_tasks[@]}" -DUNSURE
+sleep_fails - LIGHT_FENCE_BESIDE_SLEEPERS 'a publisher that sees sleepers passes no full fence' -DWORKERS=2 -DFOREIGN=2 -DUNSURE
 sleep_fails taken NO_HAND_OVER 'for ever, no hand-over by the last searcher' "${for_one[@]}" -DENDLESS
 sleep_fails answered NO_SECOND_LOOK 'for ever, no second look before blocking' "${for_one[@]}" -DENDLESS
 
@@ -115,12 +121,17 @@ versions=flow/versions.pml
 two_reads=(-DVERSIONS=2 -DREADERS=1 -DVIEWS=0)
 given_up=(-DGIVES_UP=1 -DFROM_VALUES=false)
 one_frame=("${two_reads[@]}" -DPRODUCERS=1)
+alone=(-DBEGINS=1 -DREADERS=1 -DVIEWS=0)
 holds $versions - 'two readers, a view and a successor'
 holds $versions - 'a task that reads what two tasks write' "${two_reads[@]}"
 holds $versions - 'a task that reads what one task writes' "${one_frame[@]}"
 holds $versions - 'a reader of two; an heir of one that reads the other' "${two_reads[@]}" -DHEIR_READS=true
 holds $versions - 'two readers, a view and a successor of what is given up' "${given_up[@]}"
-holds $versions - 'a task that reads two versions that are given up' "${given_up[@]}" "${two_reads[@]}"
+holds $versions - 'a task that reads two versions that are given up' "${given_up[@]}" "${two_reads[@]}" -DUPDATES_AT_ONCE=false
+holds $versions - 'somebody becomes alone: a reader and a successor' "${alone[@]}"
+holds $versions - 'somebody becomes alone: a view and a successor' -DBEGINS=1 -DREADERS=0
+holds $versions - 'somebody becomes alone: a reader, a view and a successor' -DBEGINS=1 -DREADERS=1 -DFROM_VALUES=false
+holds $versions - 'somebody becomes alone: a reader of what is given up' "${alone[@]}" "${given_up[@]}"
 
 # versions_fail MUTANT WHAT DEFINES...
 versions_fail() { check fails $versions - "error: $2" "${@:3}" -DMUTANT="$1"; }
@@ -145,5 +156,14 @@ versions_fail HEIR_TOLD_BEFORE_PUBLICATION 'the heir is told though the version 
 versions_fail PRODUCER_LOOKS_BACK 'the producer looks at what it has published'
 versions_fail GIVEN_UP_UNWANTED 'given up, and kept, though nobody is left' "${given_up[@]}"
 versions_fail GIVEN_UP_COUNTS_AS_A_USER 'given up, and kept as by a reader' "${given_up[@]}"
+versions_fail UPDATE_COUNTED_AFTER_MATCHING 'counts what an update waits for after it was matched'
+versions_fail UPDATE_LOOKED_AT_AFTER_MATCHING 'looks at an update after it was matched'
+versions_fail VISIT_ENDS_NO_SOLITUDE 'a visit does not end the solitude of another' "${alone[@]}"
+versions_fail BEGINS_WITHOUT_A_FENCE 'begins to be alone without a heavy fence' "${alone[@]}"
+versions_fail BEGINS_WITHOUT_WAITING 'begins to be alone beside who is inside' "${alone[@]}"
+versions_fail ENDS_WITHOUT_A_FENCE 'ends solitude without a heavy fence' "${alone[@]}"
+versions_fail ENDS_WITHOUT_WAITING 'ends solitude beside who is inside' "${alone[@]}"
+versions_fail SHARED_BEFORE_IT_IS_OUTSIDE 'lets others in before who was alone is outside' "${alone[@]}"
+versions_fail ALONE_BETWEEN_VISITS 'goes by what an earlier visit found' "${alone[@]}"
 
 exit $failed

@@ -159,7 +159,7 @@ slot& engine::guest_slot() {
   if (found == nullptr) {
     const int index = scheduler_.add_guest(node_of_calling_cpu());
     if (index < 0) throw error("more than " + std::to_string(sched::scheduler::max_guests) + " threads use one weir::runtime at once");
-    found = new slot(shared_, scheduler_.slot(index), root_, false);
+    found = new slot(*this, shared_, scheduler_.slot(index), false);
     slots_[static_cast<std::size_t>(index)].store(found, std::memory_order_release);
   }
   found->taken.store(1, std::memory_order_relaxed);
@@ -179,7 +179,7 @@ void engine::worker_main(int worker, int cpu) {
   if (bound_ && !os::bind_this_thread(machine_.cpus[static_cast<std::size_t>(cpu)].os_index)) bind_refused_.store(1, std::memory_order_relaxed);
   // Made here so that it lies on the worker's own node.
   scheduler_.make_worker_slot(worker);
-  auto* mine = new slot(shared_, scheduler_.slot(worker), root_, true);
+  auto* mine = new slot(*this, shared_, scheduler_.slot(worker), true);
   if (recorder_ != nullptr) mine->log = &recorder_->make_log(worker, mine->queues.node, machine_.node_count(), shared_.buffers);
   become_worker(*mine);
   if (shared_.several_nodes)

@@ -51,13 +51,15 @@ inline constexpr std::int64_t credit_batch = 64;
 // How often a task's time is taken: two looks at the clock, some 50 ns together.
 inline constexpr std::uint64_t tasks_per_sample = 64;
 
+class engine;
+
 // A thread that creates or executes tasks: a worker, or one of the program's own (a guest).
 struct alignas(cache_line_bytes) slot {
-  slot(flow::shared& shared, sched::slot_queues& q, const scope_state& root_scope, bool worker)
-      : queues(q), root(root_scope), flow(shared, q.node, static_cast<std::uint32_t>(q.index) + 1, worker) {}
+  slot(const engine& e, flow::shared& shared, sched::slot_queues& q, bool worker)
+      : queues(q), owner(e), flow(shared, q.node, static_cast<std::uint32_t>(q.index) + 1, worker) {}
 
   sched::slot_queues& queues;
-  const scope_state& root;              // of the engine
+  const engine& owner;
   flow::context flow;
   std::uint32_t depth = 0;              // tasks on this thread's stack
   std::uint32_t spawns_until_check = 0;
@@ -151,6 +153,21 @@ class engine {
   flow::shared& shared() { return shared_; }
   const flow::shared& shared() const { return shared_; }
   scope_state& root() { return root_; }
+  const scope_state& root() const { return root_; }
+
+  // Tasks of the scope, and of those that are waited for in its tasks, are skipped if they have not started. One of
+  // scope_state's reasons.
+  void end_early(scope_state& s, std::uint32_t reason) noexcept {
+    if (s.reasons_to_skip.fetch_or(reason, std::memory_order_relaxed) == 0) ended_early_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void begin_anew(scope_state& s) noexcept {
+    if (s.reasons_to_skip.load(std::memory_order_relaxed) == 0) return;
+    if (s.reasons_to_skip.exchange(0, std::memory_order_relaxed) != 0) ended_early_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // For tasks of the scope.
+  bool ends_early(const scope_state& s) const { return ended_early_.load(std::memory_order_relaxed) != 0 && s.ends_early(); }
+  // Null: the calling thread is in no task.
+  const scope_state* scope_of_running_task();
   bool bound() const { return bound_; }
   bool bind_refused() const { return bind_refused_.load(std::memory_order_relaxed) != 0; }
   template <class F> void for_each_slot(F&& f) const;
@@ -177,6 +194,9 @@ class engine {
   void count_bytes(slot&, frame*);
   void note_time(slot&, std::uint64_t begin_ns, std::uint64_t end_ns);
   void seek_solitude(slot&, std::uint64_t now_ns);
+  // Stands for the name of the task that is to blame.
+  static constexpr const char* of_ended_scope = "(of a scope that has ended early)";
+  void note_skipped(frame*, const char* cause);
   void record_failure(frame*, const char* name, std::exception_ptr);
   void finished_one(slot&);
   void enter_scope(slot&, scope_state*);
@@ -221,6 +241,7 @@ class engine {
   const bool watched_;  // workers look where they are, or write down what they do: run_watched()
   atomic<std::uint32_t> bind_refused_{0};
   atomic<std::uint32_t> stopping_{0};
+  atomic<std::uint32_t> ended_early_{0};  // scopes: zero, and no task need look at its own and those outside
   atomic<std::int32_t> workers_ready_{0};
   atomic<std::int32_t> nested_waiters_{0};
 

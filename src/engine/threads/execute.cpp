@@ -46,6 +46,16 @@ class spin_clock {
   std::uint64_t most_ns_, begin_ = 0, mark_ = 0, now_ = 0;
 };
 
+bool is_cancellation(const std::exception_ptr& e) {
+  try {
+    std::rethrow_exception(e);
+  } catch (const task_cancelled&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 void destroy_closure(frame* f) noexcept {
   if (f->ops->destroy != nullptr && f->unusual != frame::of_graph) f->ops->destroy(f);
 }
@@ -246,12 +256,10 @@ const char* engine::run_watched(slot& s, frame* f) {
 
 // Null if the outputs are good, else the name of the task that is to blame.
 const char* engine::run_body(slot& s, frame* f) {
-  scope_state& scope = f->scope != nullptr ? *f->scope : root_;
   const char* cause = f->skipped_because.load(std::memory_order_relaxed);
-  if (cause == nullptr && scope.cancelled.load(std::memory_order_relaxed) != 0) cause = "a cancelled scope";
-  if (cause != nullptr) {
-    if (scope.cancelled.load(std::memory_order_relaxed) == 0 && !scope.failed())
-      record_failure(f, cause, nullptr);
+  if (cause == nullptr && ends_early(f->scope != nullptr ? *f->scope : root_)) cause = of_ended_scope;
+  if (cause != nullptr) [[unlikely]] {
+    note_skipped(f, cause);
     destroy_closure(f);
     return cause;
   }
@@ -270,6 +278,18 @@ const char* engine::run_body(slot& s, frame* f) {
   }
   destroy_closure(f);
   return cause;
+}
+
+// News if the scope itself was neither cancelled nor has failed.
+[[gnu::noinline]] void engine::note_skipped(frame* f, const char* cause) {
+  const scope_state& scope = f->scope != nullptr ? *f->scope : root_;
+  if (!scope.cancelled() && !scope.failed()) record_failure(f, cause, nullptr);
+}
+
+const scope_state* engine::scope_of_running_task() {
+  const frame* const f = current().queues.running;
+  if (f == nullptr) return nullptr;
+  return f->scope != nullptr ? f->scope : &root_;
 }
 
 // Of a sample of its tasks.
@@ -313,8 +333,15 @@ void engine::count_bytes(slot& s, frame* f) {
 
 void engine::record_failure(frame* f, const char* name, std::exception_ptr cause) {
   scope_state& scope = f->scope != nullptr ? *f->scope : root_;
+  const bool ended_outside = cause == nullptr ? name == of_ended_scope : ends_early(scope) && is_cancellation(cause);
+  if (ended_outside && scope.cancelled()) return;  // as was asked for
   if (!scope.claim_failure()) return;
-  if (cause == nullptr) {
+  if (scope.fails_as_a_whole && cause != nullptr) end_early(scope, scope_state::has_failed);
+  if (ended_outside && cause == nullptr) {
+    scope.note_failure(std::make_exception_ptr(task_cancelled(std::string("task ") + f->display_name() + " was skipped: the scope of the task that waits for it has ended early")));
+  } else if (ended_outside) {
+    scope.note_failure(cause);
+  } else if (cause == nullptr) {
     scope.note_failure(std::make_exception_ptr(task_cancelled(std::string("task ") + f->display_name() + " was skipped: its input should have come from task " + name + ", which failed")));
   } else {
     std::string message = std::string("task ") + name + " failed: ";

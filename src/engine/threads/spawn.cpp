@@ -98,9 +98,11 @@ bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body
   const bool counts = scope != nullptr && scope != s.scope;  // that of its creator cannot be complete before the creator
   if (counts) scope->outstanding.fetch_add(1, std::memory_order_relaxed);
   s.queues.spawned.add(1);
-  if ((scope != nullptr ? *scope : root_).cancelled.load(std::memory_order_relaxed) == 0) {
-    frame here;
-    here.scope = scope;
+  frame here;
+  here.scope = scope;
+  if (ends_early(scope != nullptr ? *scope : root_)) [[unlikely]] {
+    note_skipped(&here, of_ended_scope);
+  } else {
     frame* const outer = s.queues.running;
     s.queues.running = &here;
     s.depth++;

@@ -29,7 +29,7 @@ class scope {
   ~scope() { await_tasks(); }
 
   void spawn(const task_options&, std::function<void()> body);
-  void cancel() { state_.cancelled.store(1, std::memory_order_relaxed); }
+  void cancel() { state_.reasons_to_skip.store(detail::scope_state::was_cancelled, std::memory_order_relaxed); }
   // A worker executes tasks meanwhile.
   void wait() {
     await_tasks();
@@ -77,7 +77,7 @@ class runtime {
     t->waits = false;
     model::require(t->handed_over.exchange(0, std::memory_order_acquire) == 1, "a task was taken twice");
     task* const below = std::exchange(running_[thread()], t);
-    const bool skipped = t->owner->state_.cancelled.load(std::memory_order_relaxed) != 0;
+    const bool skipped = t->owner->state_.cancelled();
     const std::exception_ptr failure = skipped ? nullptr : run(t->body);
     running_[thread()] = below;
     finish(*t->owner, failure);
@@ -117,7 +117,7 @@ class runtime {
   };
 
   static std::size_t thread() { return static_cast<std::size_t>(model::this_thread()); }
-  static bool is_cancelled(const detail::scope_state& s) { return s.cancelled.load(std::memory_order_relaxed) != 0 || s.failed(); }
+  static bool is_cancelled(const detail::scope_state& s) { return s.cancelled() || s.failed(); }
 
   task* task_for(int worker) {
     const auto end = list_.begin() + static_cast<std::ptrdiff_t>(tasks_);
