@@ -239,7 +239,7 @@ void scope::end() noexcept {
   if (runtime_->engine.forked()) return;
   engine::engine& e = runtime_->engine;
   try {
-    const detail::waited_for_inside waited_for(state_, e.scope_of_running_task());
+    const engine::waited_for_inside waited_for(state_, e.scope_of_running_task());
     e.wait_on_any_stack(state_);
   } catch (...) {  // the destructor's promise; wait() is there for who wants to know
   }
@@ -257,7 +257,7 @@ void scope::wait() {
   }
   engine::engine& e = runtime_->engine;
   detail::wait_and_rethrow(e, state_, [&] {
-    const detail::waited_for_inside waited_for(state_, e.scope_of_running_task());
+    const engine::waited_for_inside waited_for(state_, e.scope_of_running_task());
     e.wait_for(state_);
   });
 }

@@ -33,25 +33,6 @@ statistics collect_statistics(const runtime_state&);
 // The workers have ended. Throws what trace::recorder::write() throws.
 void write_trace(runtime_state&);
 
-// As long as a task waits for a scope, that scope ends early with the task's own. Not longer: who guarantees that the one
-// outside is still there is the task that waits.
-class waited_for_inside {
- public:
-  // `outer`: null if it is no task that waits. Several may wait; the first one counts.
-  waited_for_inside(scope_state& s, const scope_state* outer) noexcept : scope_(s), first_(outer != nullptr && outer != &s && s.outer.load(std::memory_order_relaxed) == nullptr) {
-    if (first_) scope_.outer.store(outer, std::memory_order_release);
-  }
-  ~waited_for_inside() {
-    if (first_) scope_.outer.store(nullptr, std::memory_order_relaxed);
-  }
-  waited_for_inside(const waited_for_inside&) = delete;
-  waited_for_inside& operator=(const waited_for_inside&) = delete;
-
- private:
-  scope_state& scope_;
-  const bool first_;
-};
-
 // Waits, then throws what went wrong in the scope itself. Returns the deadlock that was found meanwhile, whose ever it is.
 template <class Wait>
 std::exception_ptr wait_and_rethrow(engine::engine& e, scope_state& scope, Wait&& wait) {

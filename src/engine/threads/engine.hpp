@@ -51,6 +51,25 @@ inline constexpr std::int64_t credit_batch = 64;
 // How often a task's time is taken: two looks at the clock, some 50 ns together.
 inline constexpr std::uint64_t tasks_per_sample = 64;
 
+// As long as a task waits for a scope, or runs one of its tasks at once, that scope ends early with the task's own. Not
+// longer: who guarantees that the one outside is still there is that task.
+class waited_for_inside {
+ public:
+  // `outer`: null if it is no task that waits. Several may wait; the first one counts.
+  waited_for_inside(scope_state& s, const scope_state* outer) noexcept : scope_(s), first_(outer != nullptr && outer != &s && s.outer.load(std::memory_order_relaxed) == nullptr) {
+    if (first_) scope_.outer.store(outer, std::memory_order_release);
+  }
+  ~waited_for_inside() {
+    if (first_) scope_.outer.store(nullptr, std::memory_order_relaxed);
+  }
+  waited_for_inside(const waited_for_inside&) = delete;
+  waited_for_inside& operator=(const waited_for_inside&) = delete;
+
+ private:
+  scope_state& scope_;
+  const bool first_;
+};
+
 class engine;
 
 // A thread that creates or executes tasks: a worker, or one of the program's own (a guest).
@@ -167,7 +186,11 @@ class engine {
   // For tasks of the scope.
   bool ends_early(const scope_state& s) const { return ended_early_.load(std::memory_order_relaxed) != 0 && s.ends_early(); }
   // Null: the calling thread is in no task.
-  const scope_state* scope_of_running_task();
+  const scope_state* scope_of_running_task() { return scope_of_running_task(current()); }
+  const scope_state* scope_of_running_task(const slot& s) const {
+    const frame* const f = s.queues.running;
+    return f == nullptr ? nullptr : f->scope != nullptr ? f->scope : &root_;
+  }
   bool bound() const { return bound_; }
   bool bind_refused() const { return bind_refused_.load(std::memory_order_relaxed) != 0; }
   template <class F> void for_each_slot(F&& f) const;

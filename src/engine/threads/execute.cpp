@@ -224,7 +224,12 @@ void engine::execute(slot& s, frame* f) {
 void engine::run_created(slot& s, frame* f) {
   scope_state* const outer_scope = s.scope;
   if (f->scope != outer_scope) enter_scope(s, f->scope);
-  run_one(s, f);
+  if (f->scope != nullptr && f->scope != outer_scope) {
+    const waited_for_inside runs(*f->scope, scope_of_running_task(s));
+    run_one(s, f);
+  } else {
+    run_one(s, f);
+  }
   if (!s.flow.ready.empty()) route_ready(s, false);
   finished_one(s);
   if (s.scope != outer_scope) enter_scope(s, outer_scope);
@@ -284,12 +289,6 @@ const char* engine::run_body(slot& s, frame* f) {
 [[gnu::noinline]] void engine::note_skipped(frame* f, const char* cause) {
   const scope_state& scope = f->scope != nullptr ? *f->scope : root_;
   if (!scope.cancelled() && !scope.failed()) record_failure(f, cause, nullptr);
-}
-
-const scope_state* engine::scope_of_running_task() {
-  const frame* const f = current().queues.running;
-  if (f == nullptr) return nullptr;
-  return f->scope != nullptr ? f->scope : &root_;
 }
 
 // Of a sample of its tasks.

@@ -2,6 +2,7 @@
 #include "engine/threads/engine.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 namespace weir::engine {
@@ -100,7 +101,10 @@ bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body
   s.queues.spawned.add(1);
   frame here;
   here.scope = scope;
-  if (ends_early(scope != nullptr ? *scope : root_)) [[unlikely]] {
+  scope_state& its = scope != nullptr ? *scope : root_;
+  std::optional<waited_for_inside> runs;
+  if (counts) runs.emplace(its, scope_of_running_task(s));
+  if (ends_early(its)) [[unlikely]] {
     note_skipped(&here, of_ended_scope);
   } else {
     frame* const outer = s.queues.running;
@@ -117,6 +121,7 @@ bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body
     s.queues.running = outer;
     s.depth--;
   }
+  runs.reset();  // the scope may be gone when it is told
   s.queues.finished.add(1);
   if (counts && scope->finish(1)) notify_all();
   return true;
