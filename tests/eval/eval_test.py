@@ -231,8 +231,8 @@ class Resuming(InFolder):
 class Refusals(InFolder):
     def test_plans(self):
         for old, new, says in (
-            ('title = "a trial"', "title = ", ["trial.toml:2", "TOML"]), ('title = "a trial"\n', "", ['"title" is missing']), ('name = "second"', 'name = "second"\nspeed = 1', ["trial.toml:25", '"speed"']),
-            ("weir {sizes}", "weir {size}", ["{size}", "not known"]), ('sizes = "a={repeat} a=x"', 'sizes = "{sizes}"', ["contains itself"]), ('cases = "both"', 'cases = "all"', ["trial.toml:20", '"all"']),
+            ('title = "a trial"', "title = ", ["trial.toml:2", "TOML"]), ('title = "a trial"\n', "", ['"title" is missing']), ('name = "second"', 'name = "second"\nspeed = 1', ["trial.toml:24", '"speed"']),
+            ("weir {sizes}", "weir {size}", ["{size}", "not known"]), ('sizes = "a={repeat} a=x"', 'sizes = "{sizes}"', ["contains itself"]), ('cases = "both"', 'cases = "all"', ["trial.toml:19", '"all"']),
             ('unit = "ms"', 'unit = "s"', ["unit", "one of ms"]), ("repeat = 2", "repeat = [2]", ["trial.toml:6", '"repeat"']), ('commands = "weir c=1"', "commands = 7", ["commands"]), ('commands = "weir c=1"', 'regions = {x = 300}\ncommands = "weir c=1"', ["0 to 254"]),
         ):
             with self.subTest(new):
@@ -247,7 +247,9 @@ class Refusals(InFolder):
     def test_options(self):
         self.refused("--machine", "epyc-nps4", says=["epyc-nps4", "host, opteron-64"])
         self.refused("--only", "third", says=["third", "first, second"])
-        self.refused("--out", "trial.toml/x", says=["trial.toml/x"])
+        done = subprocess.run([WEIR, "eval", "trial.toml", "--out", "trial.toml/x", "--machine", "host", "--command", str(self.folder / "bin" / "weir")], capture_output=True, text=True, cwd=self.folder, check=False)
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done)
+        self.assertIn("trial.toml/x: cannot be made", done.stderr)
         done = subprocess.run([WEIR, "eval", "none"], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done)
         self.assertIn('no evaluation "none"; there are ', done.stderr)
