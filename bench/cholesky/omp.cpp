@@ -1,25 +1,14 @@
 // cholesky under OpenMP: the tiles of the serial program as tasks with dependences, in one array whose pages lie where a
 // static loop over the tiles touches them first, or interleaved.
 #include <bench/cholesky/result.hpp>
-#include <bench/common/region.hpp>
-#include <bench/peers/options.hpp>
-#include <bench/peers/pages.hpp>
+#include <bench/peers/openmp.hpp>
 
-#include <omp.h>
-
-#include <chrono>
 #include <limits>
 
 namespace {
 
 using namespace weir::bench;
 using namespace weir::bench::factorization;
-
-#if defined(__clang__)
-constexpr std::string_view openmp_runtime = "libomp";
-#else
-constexpr std::string_view openmp_runtime = "libgomp";
-#endif
 
 class matrix {
  public:
@@ -75,15 +64,10 @@ bool verify(const matrix& m) {
 
 int main(int argc, char** argv) {
   static constexpr std::string_view modes[] = {"tasks"};
-  peers::options o = peers::parse_options(argc, argv, modes);
+  const peers::options o = peers::parse_options(argc, argv, modes);
   const matrix m(o);
-  peers::measurement result{.runtime = openmp_runtime, .kernel = "cholesky", .threads = omp_get_max_threads()};
-  const auto start = std::chrono::steady_clock::now();
-  {
-    const measured_region region;
-    factorize(m);
-  }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  peers::measurement result{.runtime = peers::openmp_runtime, .kernel = "cholesky", .threads = omp_get_max_threads()};
+  result.seconds = peers::measure([&] { factorize(m); });
   if (o.verify) result.verified = verify(m);
   peers::print(o, result);
   return result.verified.value_or(true) ? 0 : 1;

@@ -297,6 +297,17 @@ class Ends(InFolder):
             self.assertEqual(os.listdir(self.folder / "out"), ["results.jsonl"])
             self.runs()
 
+    def test_under_nohup_a_lost_terminal_ends_nothing(self):
+        self.plan(PLAN.replace('more = "b=2 b=3"', 'more = "b=2 b=3 hang"'))
+        ignored = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        running = subprocess.Popen(self.arguments(), cwd=self.folder, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=ignored)
+        deadline = time.monotonic() + PATIENCE
+        while not (self.log.exists() and "hang" in self.log.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGHUP)
+        running.send_signal(signal.SIGTERM)
+        self.assertEqual(running.wait(PATIENCE), 128 + signal.SIGTERM)
+
 
 if __name__ == "__main__":
     unittest.main()

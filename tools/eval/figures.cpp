@@ -60,12 +60,6 @@ std::optional<double> number(const json& line, const std::string& key) {
   return field == line.end() || !field->is_number() ? std::nullopt : std::optional(field->get<double>());
 }
 
-chart_value summed_up(std::vector<double> x) {
-  std::ranges::sort(x);
-  const std::size_t n = x.size();
-  return {n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2, x.front(), x.back(), n};
-}
-
 // One entry of a figure's bars.
 struct bar {
   json where, baseline;

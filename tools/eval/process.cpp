@@ -2,11 +2,11 @@
 #include "process.hpp"
 
 #include <tools/emulator/boot/descriptors.hpp>
+#include <tools/emulator/boot/signals.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,37 +22,12 @@
 namespace weir::tools {
 namespace {
 
-using emulator::descriptor, emulator::make_pipe, emulator::pipe_ends, emulator::read_some, emulator::write_all;
+using emulator::descriptor, emulator::make_pipe, emulator::pipe_ends, emulator::read_some, emulator::signals_held, emulator::write_all;
 using clock = std::chrono::steady_clock;
 
 // From SIGTERM to SIGKILL. Shorter, and a guest that is being ended would be left to the kernel to end.
 constexpr std::chrono::seconds patience{20};
 constexpr int not_started = 127;
-
-// Signals that ask a program to end are read from a descriptor instead, until this goes.
-class held_signals {
- public:
-  held_signals() {
-    ::sigemptyset(&mask_);
-    for (int s : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&mask_, s);
-    ::pthread_sigmask(SIG_BLOCK, &mask_, &before_);
-    reader_ = descriptor(::signalfd(-1, &mask_, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  ~held_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  held_signals(const held_signals&) = delete;
-  held_signals& operator=(const held_signals&) = delete;
-
-  const sigset_t& before() const { return before_; }
-  int number() const { return reader_.number(); }
-  int take() const {
-    signalfd_siginfo info{};
-    return ::read(reader_.number(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : SIGTERM;
-  }
-
- private:
-  sigset_t mask_{}, before_{};
-  descriptor reader_;
-};
 
 // In the child. The program's own complaint about a failed start goes where its errors go.
 [[noreturn]] void become(std::vector<char*>& argv, int output, int errors, const sigset_t& signals, pid_t parent) {
@@ -110,8 +85,8 @@ class watcher {
  public:
   watcher(const child& program, watched_process& result, const std::function<void(std::string_view)>& line) : program_(program), result_(result), line_(line) {}
 
-  void watch(const descriptor& output, const descriptor& errors, const held_signals& signals, double limit_s) {
-    std::array<pollfd, 3> open = {{{output.number(), POLLIN, 0}, {errors.number(), POLLIN, 0}, {signals.number(), POLLIN, 0}}};
+  void watch(const descriptor& output, const descriptor& errors, const signals_held& signals, double limit_s) {
+    std::array<pollfd, 3> open = {{{output.number(), POLLIN, 0}, {errors.number(), POLLIN, 0}, {signals.reader().number(), POLLIN, 0}}};
     clock::time_point end = limit_s > 0 ? clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(limit_s)) : clock::time_point::max();
     while (open[0].fd >= 0 || open[1].fd >= 0) {
       const int ready = ::poll(open.data(), open.size(), end == clock::time_point::max() ? -1 : milliseconds_until(end));
@@ -154,7 +129,7 @@ class watcher {
 
 watched_process run_watched(const std::vector<std::string>& arguments, double limit_s, const std::function<void(std::string_view)>& line) {
   watched_process result;
-  const held_signals signals;
+  const signals_held signals;
   pipe_ends output = make_pipe(), errors = make_pipe();
   child program(arguments, output.writer.number(), errors.writer.number(), signals.before());
   output.writer.close(), errors.writer.close();

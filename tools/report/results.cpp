@@ -54,18 +54,18 @@ void remember(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-chart_value summed_up(std::vector<double> x) {
-  std::ranges::sort(x);
-  const std::size_t n = x.size();
-  return {n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2, x.front(), x.back(), n};
-}
-
 // A machine file is known by its name.
 std::string machine_name(const std::string& machine) { return machine.ends_with(".toml") ? std::filesystem::path(machine).stem().string() : machine; }
 
 const char* workers_word(double n) { return n == 1 ? "worker" : "workers"; }
 
 }  // namespace
+
+chart_value summed_up(std::vector<double> x) {
+  std::ranges::sort(x);
+  const std::size_t n = x.size();
+  return {n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2, x.front(), x.back(), n};
+}
 
 nlohmann::ordered_json to_json(const chart_section& s) {
   nlohmann::ordered_json j = {{"title", s.title}, {"note", s.note}, {"charts", nlohmann::ordered_json::array()}};

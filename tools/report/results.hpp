@@ -16,6 +16,9 @@ struct chart_value {
   std::size_t n = 0;
 };
 
+// Median and extremes; x is not empty.
+chart_value summed_up(std::vector<double> x);
+
 // Bars side by side: a group for each kernel or pattern, a bar for each policy or runtime.
 struct chart {
   std::string title, note, axis, unit;  // unit: ns, bytes, share, ratio
