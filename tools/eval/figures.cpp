@@ -170,7 +170,7 @@ std::string table(const chart& c) {
 chart_section figures_of(const json& header, const json_lines& lines, const std::string& where) {
   try {
     const std::string scaling = header.value("scaling", "");
-    chart_section s{.title = fmt::format("{} on {}", header.at("title").get<std::string>(), header.at("machine").get<std::string>()), .note = "Bars are medians, whiskers reach from the lowest to the highest run. " + scaling};
+    chart_section s{.title = fmt::format("{} on {}", header.at("title").get<std::string>(), header.at("machine").get<std::string>()), .note = std::string("Bars are medians, whiskers reach from the lowest to the highest run.") + (scaling.empty() ? "" : " ") + scaling};
     for (const json& f : header.at("figures"))
       if (auto drawn = drawing(f, lines).result()) s.charts.push_back(std::move(*drawn));
     return s;

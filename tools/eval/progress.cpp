@@ -47,7 +47,7 @@ double eval_progress::seconds_left() const {
 
 void eval_progress::show() {
   if (!terminal_) return;
-  fmt::print(stderr, "\r\033[K[{}/{}] {}{}, {} left", done_ + 1, groups_, name_, results_ == 0 ? "" : fmt::format(", {} results", results_), duration_text(seconds_left()));
+  fmt::print(stderr, "\r\033[K[{}/{}] {}{}, {} left", done_ + 1, groups_, name_, results_ == 0 ? "" : fmt::format(", {} result{}", results_, results_ == 1 ? "" : "s"), duration_text(seconds_left()));
   std::fflush(stderr);
   shown_ = true;
 }
