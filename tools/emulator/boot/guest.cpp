@@ -55,12 +55,8 @@ std::string smp(const layout& shape) {
 }
 
 // nohz_full: timer ticks of CPUs that run one program would be a good part of what is measured. Where the kernel is to move
-// nohz_full: timer ticks of CPUs that run one program would be a good part of what is measured. Where the kernel is to move
 // pages, it needs them: it looks at pages from its tick. no_timer_check: on a busy host emulated ticks come too late for the
 // kernel's test of its timer, and it would panic.
-std::string kernel_line(const guest& g) {
-  const std::string ticks = g.work.numa_balancing ? "numa_balancing=enable" : fmt::format("nohz_full=0-{} numa_balancing=disable", g.shape.cpu_count() - 1);
-  return "console=ttyS0 quiet panic=-1 no_timer_check nokaslr mitigations=off tsc=reliable clocksource=tsc " + ticks;
 std::string kernel_line(const guest& g) {
   const std::string ticks = g.work.numa_balancing ? "numa_balancing=enable" : fmt::format("nohz_full=0-{} numa_balancing=disable", g.shape.cpu_count() - 1);
   return "console=ttyS0 quiet panic=-1 no_timer_check nokaslr mitigations=off tsc=reliable clocksource=tsc " + ticks;
