@@ -10,9 +10,11 @@
 #include <atomic>
 #include <bit>
 #include <cstdio>
+#include <map>
+#include <mutex>
 
-namespace weir::bench::detail {
-
+namespace weir::bench {
+namespace detail {
 namespace {
 
 constexpr std::size_t max_nodes = 1024;
@@ -51,6 +53,28 @@ bool only_one_node(const node_set& allowed) {
   return access("/sys/devices/system/node/node1", F_OK) != 0;
 }
 
+// Every mapping there is, and its size.
+std::mutex mappings_lock;
+std::map<void*, std::size_t> mappings;
+
+// Reads a byte of each page and writes it back: pages that are not there yet come to be, under the policy of the mapping.
+void touch(void* memory, std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (std::size_t at = 0; at < bytes; at += page) {
+    auto* const byte = static_cast<volatile char*>(memory) + at;
+    *byte = *byte;
+  }
+}
+
+bool forget_placement(void* memory, std::size_t bytes) {
+#ifdef SYS_mbind
+  return syscall(SYS_mbind, memory, bytes, MPOL_DEFAULT, nullptr, 0UL, 0u) == 0;
+#else
+  (void)memory, (void)bytes;
+  return false;
+#endif
+}
+
 void say_refused_once() {
   static std::atomic<bool> said{false};
   if (!said.exchange(true)) std::fputs("weir: note: the system refuses to interleave pages over nodes; shared arrays lie where they are first touched\n", stderr);
@@ -64,9 +88,28 @@ void* map_interleaved(std::size_t bytes) {
   if (memory == MAP_FAILED) throw std::bad_alloc();
   static const node_set nodes = allowed_nodes();
   if (!only_one_node(nodes) && (nodes.count() == 0 || !interleave(memory, bytes, nodes))) say_refused_once();
+  const std::lock_guard hold(mappings_lock);
+  mappings[memory] = bytes;
   return memory;
 }
 
-void unmap_interleaved(void* memory, std::size_t bytes) noexcept { munmap(memory, bytes == 0 ? 1 : bytes); }
+void unmap_interleaved(void* memory, std::size_t bytes) noexcept {
+  const std::lock_guard hold(mappings_lock);
+  mappings.erase(memory);
+  munmap(memory, bytes == 0 ? 1 : bytes);
+}
 
-}  // namespace weir::bench::detail
+}  // namespace detail
+
+void let_interleaved_pages_move() {
+  const std::lock_guard hold(detail::mappings_lock);
+  bool done = true;
+  for (const auto& [memory, bytes] : detail::mappings) {
+    detail::touch(memory, bytes);
+    done &= detail::forget_placement(memory, bytes);
+  }
+  static std::atomic<bool> said{false};
+  if (!done && !said.exchange(true)) std::fputs("weir: note: the system does not let go of pages that were placed; numa_balancing will not move them\n", stderr);
+}
+
+}  // namespace weir::bench

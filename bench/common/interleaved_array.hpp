@@ -17,6 +17,11 @@ void* map_interleaved(std::size_t bytes);
 void unmap_interleaved(void*, std::size_t bytes) noexcept;
 }  // namespace detail
 
+// All interleaved arrays there are get the pages they lack, still interleaved; from then on the system may move their
+// pages, as with numa_balancing, which leaves alone what a program has placed. Says so once on standard error if it is
+// refused.
+void let_interleaved_pages_move();
+
 template <class T>
 class interleaved_array {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);

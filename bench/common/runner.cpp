@@ -1,6 +1,7 @@
 // One run: the runtime, the instance, the clock.
 #include <bench/common/runner.hpp>
 
+#include <bench/common/interleaved_array.hpp>
 #include <bench/common/region.hpp>
 
 #include <chrono>
@@ -24,6 +25,7 @@ run_result run_once(const run_request& r) {
   runtime rt(r.how);
   const std::unique_ptr<instance> i = r.what->make(r.problem);
   i->prepare(rt);
+  if (r.movable) let_interleaved_pages_move();
   rt.reset_statistics();
 
   run_result result;

@@ -13,6 +13,7 @@ struct run_request {
   runtime_options how;
   const std::any* expected = nullptr;  // what kernel::solve() returned; null: the result is not verified
   bool write_output = false;
+  bool movable = false;                // pages of interleaved arrays may be moved by the system once they are filled
 };
 
 struct run_result {

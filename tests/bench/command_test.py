@@ -36,6 +36,14 @@ class Refusals(unittest.TestCase):
         for part in [says] if isinstance(says, str) else says:
             self.assertIn(part, lines[0])
 
+    def test_memory_programs(self):
+        self.refused("bench", "jacobi-2d", "--movable", says="--movable needs --shared")
+        self.refused("bench", "migration", "--pages", "large", says=["--pages large", "default, small or huge"])
+        self.refused("bench", "migration", "--iterations", "1,0", says=["--iterations 0", "1 or more"])
+        self.refused("bench", "migration", "--buffer-kib", "0", says="--buffer-kib")
+        self.refused("bench", "latency", "--buffer-kib", "many", says="--buffer-kib")
+        self.refused("bench", "latency", "--shared", says="--shared")
+
     def test_names(self):
         self.refused(says="")
         self.refused("dance", says="")
@@ -102,6 +110,33 @@ class Refusals(unittest.TestCase):
             self.refused("bench", "blur-roberts", "--input", path("good.png"), "--output", path("no/folder.png"), says="folder.png")
             self.refused("bench", "blur-roberts", "--input", path("cut.png"), "--output", path("out.png"), says="cut.png")
             self.assertEqual(sorted(os.listdir(folder)), before)
+
+
+
+class Memory(unittest.TestCase):
+    """The programs without tasks; how fast memory is, is this machine's affair."""
+
+    def lines(self, *arguments):
+        done = weir("bench", *arguments, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_latency(self):
+        lines = self.lines("latency", "--buffer-kib", "512")
+        self.assertEqual(len(lines) % 2, 0)
+        self.assertEqual([line["access"] for line in lines], ["read", "write"] * (len(lines) // 2))
+        for line in lines:
+            self.assertEqual(line["visited_lines"], 8192)
+            self.assertGreater(line["ns_per_line"], 0)
+
+    def test_migration(self):
+        lines = self.lines("migration", "--pages", "small,huge", "--iterations", "1,3", "--buffer-kib", "64", "--changes", "3", "--sets", "2", "--repeat", "2")
+        self.assertEqual([(line["pages"], line["iterations"], line["repeat"]) for line in lines], [(p, i, r) for r in (0, 1) for p in ("small", "huge") for i in (1, 3)])
+        self.assertEqual({line["verified"] for line in lines}, {True})
+
+    def test_pages_that_may_move(self):
+        line, = self.lines("seidel-1d", "--size", "4096", "--block", "512", "--iterations", "2", "--shared", "--movable", "--verify")
+        self.assertTrue(line["verified"])
 
 
 class Runs(unittest.TestCase):

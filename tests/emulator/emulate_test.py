@@ -69,6 +69,11 @@ class Programs(unittest.TestCase):
             self.assertEqual(done.stdout.split()[0], "1" if balancing else "0")
             self.assertIn(f"[{pages}]", done.stdout)
 
+    def test_the_kernel_looks_at_pages_as_often_as_asked(self):
+        folder = "/sys/kernel/debug/sched/numa_balancing"
+        done = emulate("--no-model", *TWO, "--numa-balancing", "--numa-balancing-scan-ms", "50", "--", PROBE, "show", *(f"{folder}/{name}" for name in ("scan_delay_ms", "scan_period_min_ms", "scan_period_max_ms")))
+        self.assertEqual(done.stdout.split(), ["50", "50", "100000"], done)
+
     def test_a_machine_file_with_a_node_without_cpus(self):
         with tempfile.TemporaryDirectory() as folder:
             machine = pathlib.Path(folder, "expander.toml")

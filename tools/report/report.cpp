@@ -84,31 +84,36 @@ void write_file(const std::string& path, const std::string& text) {
   throw input_error(path + ": cannot be written: " + std::strerror(error));
 }
 
-void write_report(const report_options& o) {
+}  // namespace
+
+std::string cannot_report() {
+  return built_in_assets().library.empty() ? "this weir was built without the plotting library (Apache ECharts), so it cannot write reports; ./dev setup fetches it with npm, then build again" : "";
+}
+
+void write_report(const std::vector<std::string>& files, const std::string& output, const std::string& heading) {
+  if (const std::string reason = cannot_report(); !reason.empty()) throw input_error(reason);
   const report_assets assets = built_in_assets();
-  if (assets.library.empty())
-    throw input_error("this weir was built without the plotting library (Apache ECharts), so it cannot write reports; ./dev setup fetches it with npm, then build again");
   result_reader results;
   nlohmann::ordered_json data = {{"groups", nlohmann::ordered_json::array()}, {"traces", nlohmann::ordered_json::array()}};
-  for (const std::string& file : o.files) {
+  for (const std::string& file : files) {
     if (looks_like_trace(file)) data["traces"].push_back(trace_data(file));
     else results.add_file(file);
   }
   for (const chart_section& s : results.sections()) data["groups"].push_back(to_json(s));
-  const std::string title = html_text(o.title), json = script_text(data), script = std::string(assets.script) + std::string(assets.timeline);
-  write_file(o.output, filled(assets.page, {{"TITLE", title}, {"STYLE", assets.style}, {"VERSION", WEIR_VERSION}, {"DATA", json}, {"LIBRARY", assets.library}, {"SCRIPT", script}}));
-  fmt::print("written: {}\n", o.output);
+  const std::string title = html_text(heading), json = script_text(data), script = std::string(assets.script) + std::string(assets.timeline);
+  write_file(output, filled(assets.page, {{"TITLE", title}, {"STYLE", assets.style}, {"VERSION", WEIR_VERSION}, {"DATA", json}, {"LIBRARY", assets.library}, {"SCRIPT", script}}));
 }
-
-}  // namespace
 
 void add_report_command(CLI::App& app) {
   auto o = std::make_shared<report_options>();
   CLI::App* report = app.add_subcommand("report", "Results and traces as one page for a browser, which needs no network");
-  report->add_option("files", o->files, "Lines that weir bench --json and weir bench overhead --json printed, and traces")->type_name("FILE")->required();
+  report->add_option("files", o->files, "Lines that weir bench --json, weir bench overhead --json or weir eval wrote, and traces")->type_name("FILE")->required();
   report->add_option("-o,--output", o->output, "The page")->type_name("FILE")->capture_default_str();
   report->add_option("--title", o->title, "Its heading")->type_name("TEXT")->capture_default_str();
-  report->callback([o] { write_report(*o); });
+  report->callback([o] {
+    write_report(o->files, o->output, o->title);
+    fmt::print("written: {}\n", o->output);
+  });
 }
 
 }  // namespace weir::tools

@@ -2,6 +2,8 @@
 #include "results.hpp"
 
 #include <bench/common/kernel.hpp>
+#include <tools/eval/figures.hpp>
+#include <tools/eval/store.hpp>
 
 #include <fmt/format.h>
 
@@ -52,18 +54,18 @@ void remember(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-chart_value summed_up(std::vector<double> x) {
-  std::ranges::sort(x);
-  const std::size_t n = x.size();
-  return {n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2, x.front(), x.back(), n};
-}
-
 // A machine file is known by its name.
 std::string machine_name(const std::string& machine) { return machine.ends_with(".toml") ? std::filesystem::path(machine).stem().string() : machine; }
 
 const char* workers_word(double n) { return n == 1 ? "worker" : "workers"; }
 
 }  // namespace
+
+chart_value summed_up(std::vector<double> x) {
+  std::ranges::sort(x);
+  const std::size_t n = x.size();
+  return {n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2, x.front(), x.back(), n};
+}
 
 nlohmann::ordered_json to_json(const chart_section& s) {
   nlohmann::ordered_json j = {{"title", s.title}, {"note", s.note}, {"charts", nlohmann::ordered_json::array()}};
@@ -85,6 +87,7 @@ void result_reader::add_file(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw input_error(path + ": cannot be read: " + std::strerror(errno));
   std::size_t number = 0, results = 0;
+  in_evaluation_ = false;
   for (std::string line; std::getline(in, line);) {
     number++;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -102,9 +105,17 @@ void result_reader::add_file(const std::string& path) {
 }
 
 void result_reader::add_line(const json& line, const std::string& where) {
-  if (line.is_object() && line.contains("kernel")) add_kernel(line, where);
+  if (line.is_object() && (in_evaluation_ || line.contains("eval"))) add_evaluation(line, where);
+  else if (line.is_object() && line.contains("kernel")) add_kernel(line, where);
   else if (line.is_object() && line.contains("pattern")) add_overhead(line, where);
   else throw input_error(where + " is no result: it has neither \"kernel\" nor \"pattern\"; expected lines as weir bench --json, of this version, prints them");
+}
+
+void result_reader::add_evaluation(const json& line, const std::string& where) {
+  if (!line.contains("eval")) return evaluations_.back().lines.emplace_back(line), void();
+  if (const json version = line.value("version", json()); version != results_version) throw input_error(fmt::format("{}: an evaluation of version {}; this weir reads version {}", where, version.dump(), results_version));
+  in_evaluation_ = true;
+  evaluations_.push_back({line, {}, where});
 }
 
 result_reader::group_of_lines& result_reader::group(const std::string& title) {
@@ -213,6 +224,7 @@ chart_section result_reader::section_of(const group_of_lines& g) const {
 std::vector<chart_section> result_reader::sections() const {
   std::vector<chart_section> all;
   for (const group_of_lines& g : groups_) all.push_back(section_of(g));
+  for (const evaluation& e : evaluations_) all.push_back(figures_of(e.header, e.lines, e.where));
   return all;
 }
 

@@ -16,6 +16,9 @@ struct chart_value {
   std::size_t n = 0;
 };
 
+// Median and extremes; x is not empty.
+chart_value summed_up(std::vector<double> x);
+
 // Bars side by side: a group for each kernel or pattern, a bar for each policy or runtime.
 struct chart {
   std::string title, note, axis, unit;  // unit: ns, bytes, share, ratio
@@ -34,7 +37,7 @@ nlohmann::ordered_json to_json(const chart_section&);
 // Reads lines as `weir bench --json`, `weir bench overhead --json` and `weir eval` print them. Of a kernel: "kernel",
 // "policy", "workers" and "seconds" or "virtual_ms" must be there; "machine", "nodes", "size", "control", "shared",
 // "locality" and "peak_buffer_bytes" are used if they are. Of a task's cost: "pattern", "runtime", "workers" and
-// "ns_per_task" or "metg_ns".
+// "ns_per_task" or "metg_ns". A file that weir eval wrote says itself which figures its lines make.
 class result_reader {
  public:
   // Throws bench::input_error: empty, truncated, no JSON, or lines that are no such results.
@@ -53,9 +56,18 @@ class result_reader {
   void add_kernel(const nlohmann::json&, const std::string& where);
   void add_overhead(const nlohmann::json&, const std::string& where);
   group_of_lines& group(const std::string& title);
+  void add_evaluation(const nlohmann::json&, const std::string& where);
   chart_section section_of(const group_of_lines&) const;
 
+  struct evaluation {
+    nlohmann::ordered_json header;
+    std::vector<nlohmann::ordered_json> lines;
+    std::string where;
+  };
+
   std::vector<group_of_lines> groups_;
+  std::vector<evaluation> evaluations_;
+  bool in_evaluation_ = false;   // lines of the file belong to the last one
 };
 
 }  // namespace weir::tools

@@ -2,6 +2,7 @@
 #include "bench.hpp"
 
 #include "bench_aggregate.hpp"
+#include "bench_memory.hpp"
 #include "bench_overhead.hpp"
 
 #include <bench/common/options.hpp>
@@ -27,7 +28,7 @@ struct bench_options {
   std::optional<std::string> size, block, policies;
   int iterations = 0, clusters = 0, workers = 0, repeat = 1;
   std::uint64_t seed = 1;
-  bool shared = false, verify = false, json = false, list = false, pages_check = false;
+  bool shared = false, movable = false, verify = false, json = false, list = false, pages_check = false;
 };
 
 void refuse(const kernel& k, bool has, bool given, const char* option) {
@@ -43,6 +44,7 @@ configuration configure(const kernel& k, const bench_options& o) {
   refuse(k, k.uses.output, !o.output.empty(), "--output");
   if (!o.input.empty() && o.size) throw input_error("--size and --input exclude each other: the size is the input's");
   if (!o.output.empty() && o.input.empty()) throw input_error("--output needs --input: what is computed from made-up input is not kept");
+  if (o.movable && !o.shared) throw input_error("--movable needs --shared: pages of version buffers belong to the runtime");
   if (o.pages_check && o.shared) throw input_error("--pages-check and --shared exclude each other: pages of shared arrays belong to no task");
 
   configuration c = k.defaults;
@@ -85,6 +87,7 @@ class session {
     request_.how.workers = o.workers;
     request_.how.machine = o.machine;
     request_.how.trace = o.trace;
+    request_.movable = o.movable;
   }
 
   // True if all results are as expected.
@@ -140,10 +143,12 @@ void list_kernels() {
     fmt::print("{:<13} {}\n{:<13}   --size {} --block {}{}   ({})\n", k.name, k.description, "", format_size(d.size), format_size(d.block), more, k.size_meaning);
   }
   fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench overhead --help\n", "overhead", "no kernel: what one task costs, under weir and other runtimes", "");
+  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench latency --help\n", "latency", "no kernel: time of a line of memory, from node to node", "");
+  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench migration --help\n", "migration", "no kernel: threads that change buffers, while the system may move pages", "");
   fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench aggregate --help\n", "aggregate", "no kernel: coarse strings on graphs of a million tiny tasks", "");
 }
 
-// `overhead` and `aggregate` are subcommands beside the kernels, and none of their options applies to them.
+// `overhead`, `aggregate` and their like are subcommands beside the kernels, and none of the kernels' options applies to them.
 void refuse_options_before(const CLI::App& bench, const CLI::App& own) {
   for (const CLI::Option* option : bench.get_options())
     if (option->count() != 0) throw input_error(own.get_name() + " takes its own options only, not " + option->get_name());
@@ -184,6 +189,7 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_option("--machine", o->machine, "Machine file or synthetic machine to pretend; default: the host")->type_name("M");
   bench->add_option("--control", o->control, "Who creates the tasks: one task, or tasks chunk by chunk")->check(CLI::IsMember({"sequential", "parallel"}))->type_name("sequential|parallel");
   bench->add_flag("--shared", o->shared, "Bodies work on shared arrays interleaved over the nodes");
+  bench->add_flag("--movable", o->movable, "With --shared: once filled, pages may be moved by the system (numa_balancing)");
   bench->add_option("--repeat", o->repeat, "Runs per policy")->check(CLI::Range(1, 1000000))->type_name("R");
   bench->add_option("--seed", o->seed, "Seed of made-up input")->type_name("S");
   bench->add_option("--input", o->input, "File to read instead of made-up input")->type_name("FILE");
@@ -194,9 +200,11 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_flag("--json", o->json, "One JSON object a run, one a line");
   CLI::App* overhead = add_overhead_command(*bench, status);
   CLI::App* aggregate = add_aggregate_command(*bench, status);
-  for (CLI::App* own : {overhead, aggregate}) own->parse_complete_callback([bench, own] { refuse_options_before(*bench, *own); });
-  bench->callback([o, status, overhead, aggregate] {
-    if (!overhead->parsed() && !aggregate->parsed()) *status = run_bench(*o);
+  std::vector<CLI::App*> others = add_memory_commands(*bench, status);
+  others.insert(others.end(), {overhead, aggregate});
+  for (CLI::App* own : others) own->parse_complete_callback([bench, own] { refuse_options_before(*bench, *own); });
+  bench->callback([o, status, others] {
+    if (std::ranges::none_of(others, &CLI::App::parsed)) *status = run_bench(*o);
   });
   return status;
 }

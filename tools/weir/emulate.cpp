@@ -30,6 +30,7 @@ struct emulate_options {
   std::string machine = "opteron-64", kernel, cpuset, huge_pages = "madvise";
   layout_options shape;
   std::uint64_t cache_kib = 1024, shared_cache_kib = 0;
+  int scan_ms = 0;
   double shared_cache_ns = model_config().shared_cache_ns, timeout_s = 600;
   std::vector<std::string> files, environment, names, command;
   bool no_mbind = false, no_model = false, numa_balancing = false, roi = false, json = false, fetch_kernel = false;
@@ -81,6 +82,7 @@ job make_job(const emulate_options& o, const std::string& program) {
   }
   j.huge_pages = o.huge_pages;
   j.numa_balancing = o.numa_balancing;
+  if (o.scan_ms > 0) j.scan_ms = std::to_string(o.scan_ms);
   j.refuse_memory_calls = o.no_mbind;
   j.whole_program = !o.roi && !o.no_model;
   return j;
@@ -148,6 +150,7 @@ int run_emulate(const emulate_options& o) {
     return 0;
   }
   if (o.command.empty()) throw configuration_error("emulate: expected a program after --");
+  if (o.scan_ms > 0 && !o.numa_balancing) throw configuration_error("--numa-balancing-scan-ms needs --numa-balancing");
   emulated_run run;
   run.names = region_names(o.names);
   run.machine = load_machine(o.machine, machines_folder());
@@ -201,6 +204,7 @@ std::shared_ptr<int> add_emulate_command(CLI::App& app, std::vector<std::string>
   emulate->add_option("--cpuset", o.cpuset, "CPUS:NODES: run the program in this cpuset, such as 0-1:0");
   emulate->add_flag("--no-mbind", o.no_mbind, "Refuse the program the system calls that place memory, as containers do");
   emulate->add_flag("--numa-balancing", o.numa_balancing, "Let the kernel move pages by itself");
+  emulate->add_option("--numa-balancing-scan-ms", o.scan_ms, "How often the kernel then looks at a thread's pages, by this machine's time (default: the kernel's own choice)")->check(CLI::Range(1, 100000));
   emulate->add_option("--huge-pages", o.huge_pages, "transparent huge pages: always, madvise, never")->check(CLI::IsMember({"always", "madvise", "never"}))->capture_default_str();
   emulate->add_flag("--roi", o.roi, "Count only in the regions that the program marks (weir/region.h)");
   emulate->add_option("--name", o.names, "NUMBER=NAME: what to call a region")->allow_extra_args(false);

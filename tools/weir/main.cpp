@@ -6,6 +6,7 @@
 #include "topo.hpp"
 #include "trace.hpp"
 
+#include <tools/eval/eval.hpp>
 #include <tools/report/report.hpp>
 #include <weir/error.hpp>
 
@@ -48,14 +49,16 @@ int run(int argc, char** argv) {
   weir::tools::add_topo_command(app);
   weir::tools::add_trace_command(app);
   weir::tools::add_report_command(app);
-  const auto bench = weir::tools::add_bench_command(app), solve = weir::tools::add_solve_command(app);
+  const auto bench = weir::tools::add_bench_command(app), solve = weir::tools::add_solve_command(app), eval = weir::tools::add_eval_command(app);
   const auto emulate = weir::tools::add_emulate_command(app, std::move(command));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return e.get_exit_code() == 0 ? app.exit(e) : complain(e.what(), bad_input);
   }
-  return *bench != 0 ? *bench : *solve != 0 ? *solve : *emulate;
+  for (const auto& status : {bench, solve, eval})
+    if (*status != 0) return *status;
+  return *emulate;
 }
 
 }  // namespace

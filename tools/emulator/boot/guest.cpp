@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include <system_error>
 
 #include "descriptors.hpp"
+#include "signals.hpp"
 
 namespace weir::emulator {
 namespace {
@@ -54,10 +54,12 @@ std::string smp(const layout& shape) {
   return fmt::format("cpus={},sockets={},cores={},threads=1", cpus, with_cpus, most);
 }
 
-// nohz_full: timer ticks of CPUs that run one program would be a good part of what is measured. no_timer_check: on a busy host
-// emulated ticks come too late for the kernel's test of its timer, and it would panic.
+// nohz_full: timer ticks of CPUs that run one program would be a good part of what is measured. Where the kernel is to move
+// pages, it needs them: it looks at pages from its tick. no_timer_check: on a busy host emulated ticks come too late for the
+// kernel's test of its timer, and it would panic.
 std::string kernel_line(const guest& g) {
-  return fmt::format("console=ttyS0 quiet panic=-1 no_timer_check nokaslr mitigations=off tsc=reliable clocksource=tsc nohz_full=0-{} numa_balancing={}", g.shape.cpu_count() - 1, g.work.numa_balancing ? "enable" : "disable");
+  const std::string ticks = g.work.numa_balancing ? "numa_balancing=enable" : fmt::format("nohz_full=0-{} numa_balancing=disable", g.shape.cpu_count() - 1);
+  return "console=ttyS0 quiet panic=-1 no_timer_check nokaslr mitigations=off tsc=reliable clocksource=tsc " + ticks;
 }
 
 void add_port(std::vector<std::string>& a, const char* name, const std::string& path) {
@@ -86,31 +88,6 @@ layout with_room_for(layout shape, std::size_t archive_bytes) {
 }
 
 // ---------------------------------------------------------------- the process
-
-// Signals that ask a program to end are read from a descriptor instead, until this goes.
-class signals_held {
- public:
-  signals_held() {
-    ::sigemptyset(&mask_);
-    for (int s : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&mask_, s);
-    ::pthread_sigmask(SIG_BLOCK, &mask_, &before_);
-    reader_ = descriptor(::signalfd(-1, &mask_, SFD_CLOEXEC));
-  }
-  ~signals_held() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  signals_held(const signals_held&) = delete;
-  signals_held& operator=(const signals_held&) = delete;
-
-  const descriptor& reader() const { return reader_; }
-  const sigset_t& before() const { return before_; }
-  int take() const {
-    signalfd_siginfo info{};
-    return ::read(reader_.number(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : SIGTERM;
-  }
-
- private:
-  sigset_t mask_{}, before_{};
-  descriptor reader_;
-};
 
 // A child that is killed and waited for when this goes.
 class process {

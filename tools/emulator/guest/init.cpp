@@ -27,6 +27,7 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -107,8 +108,18 @@ std::uint64_t number_after(const std::string& path, const std::string& word) {
   return 0;
 }
 
+// From the beginning of a thread to the first look at pages, and from one to the next. The longest pause comes first: the
+// kernel refuses a shortest one that is longer. All pages at a time, as in seed 000 section 6.1.
+void set_scans(const std::string& ms) {
+  const std::string folder = "/sys/kernel/debug/sched/numa_balancing/";
+  ::mount("debugfs", "/sys/kernel/debug", "debugfs", 0, nullptr);
+  for (const auto& [name, value] : {std::pair<const char*, std::string>{"scan_period_max_ms", "100000"}, {"scan_period_min_ms", ms}, {"scan_delay_ms", ms}, {"scan_size_mb", "100000"}})
+    if (!put(folder + name, value)) give_up("numa_balancing: " + std::string(name));
+}
+
 void adjust_kernel(const job& j) {
   put("/proc/sys/kernel/numa_balancing", j.numa_balancing ? "1" : "0");   // is not there with one node
+  if (j.numa_balancing && !j.scan_ms.empty()) set_scans(j.scan_ms);
   if (!put("/sys/kernel/mm/transparent_hugepage/enabled", j.huge_pages)) give_up("huge pages: " + j.huge_pages);
 }
 

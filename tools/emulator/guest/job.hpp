@@ -20,6 +20,7 @@ struct job {
   std::string cpus, memory_nodes;         // cpuset, as "0-3,8"; empty: all
   std::string huge_pages = "madvise";     // always, madvise, never
   bool numa_balancing = false;            // the kernel moves pages by itself
+  std::string scan_ms;                    // how often it then looks at pages; empty: as the kernel chooses
   bool refuse_memory_calls = false;       // mbind and its kin fail with EPERM
   bool whole_program = false;             // is a region
 };
@@ -35,6 +36,7 @@ void each_field(Job& j, Visit visit) {
   visit('m', j.memory_nodes);
   visit('t', j.huge_pages);
   visit('n', j.numa_balancing);
+  visit('s', j.scan_ms);
   visit('b', j.refuse_memory_calls);
   visit('w', j.whole_program);
 }

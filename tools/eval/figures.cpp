@@ -1,0 +1,188 @@
+// From lines to bars.
+//
+// A figure has a value (the name of a field), a group (a text with fields in braces) and bars. Each entry of bars picks
+// lines (where) and says which series they belong to. With a baseline the bar is the baseline's median divided by the
+// line's value: a speed-up. The baseline are the lines with the same group whose fields are as it says, and as the bar's
+// line has them where `same` names them.
+#include "figures.hpp"
+
+#include <bench/common/kernel.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace weir::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+using json_lines = std::vector<json>;
+
+std::string field_text(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const json& each : value) text += (text.empty() ? "" : "x") + field_text(each);
+  return text;
+}
+
+// Replaces {FIELD}; nothing if the line has no such field.
+std::optional<std::string> filled(const std::string& form, const json& line) {
+  std::string text;
+  for (std::size_t i = 0; i < form.size(); i++) {
+    const std::size_t end = form[i] == '{' ? form.find('}', i) : std::string::npos;
+    if (end == std::string::npos) {
+      text += form[i];
+      continue;
+    }
+    const auto field = line.find(form.substr(i + 1, end - i - 1));
+    if (field == line.end() || field->is_null()) return std::nullopt;
+    text += field_text(*field);
+    i = end;
+  }
+  return text;
+}
+
+// Does the line have these fields? A list means one of its values.
+bool agrees(const json& line, const json& where) {
+  return std::ranges::all_of(where.items(), [&](const auto& wanted) {
+    const auto field = line.find(wanted.key());
+    if (field == line.end()) return false;
+    const auto equal = [&](const json& value) { return field_text(value) == field_text(*field); };
+    return wanted.value().is_array() ? std::ranges::any_of(wanted.value(), equal) : equal(wanted.value());
+  });
+}
+
+std::optional<double> number(const json& line, const std::string& key) {
+  const auto field = line.find(key);
+  return field == line.end() || !field->is_number() ? std::nullopt : std::optional(field->get<double>());
+}
+
+// One entry of a figure's bars.
+struct bar {
+  json where, baseline;
+  std::string series, value, per;
+  std::vector<std::string> same;
+
+  std::optional<double> of(const json& line) const {
+    const auto v = number(line, value);
+    if (!v || per.empty()) return v;
+    const auto divisor = number(line, per);
+    return divisor && *divisor > 0 ? std::optional(*v / *divisor) : std::nullopt;
+  }
+};
+
+class drawing {
+ public:
+  drawing(const json& figure, const json_lines& lines) : lines_(lines), group_(figure.at("group")) {
+    const std::string unit = figure.at("unit"), paper = figure.value("paper", ""), note = figure.value("note", "");
+    factor_ = unit == "ms" ? 1e6 : 1;
+    chart_ = {.title = figure.at("title"), .note = note + (note.empty() || paper.empty() ? "" : " ") + (paper.empty() ? "" : "Paper: " + paper), .axis = figure.at("axis"), .unit = unit == "ms" ? "ns" : unit};
+    for (const json& b : figure.at("bars"))
+      add(bar{b.at("where"), b.value("baseline", json()), b.at("series"), b.value("value", figure.at("value").get<std::string>()), b.value("per", ""), b.value("same", std::vector<std::string>())});
+    for (const json& q : figure.value("quoted", json::array()))
+      for (const json& v : q.at("values"))
+        if (std::ranges::find(chart_.groups, v.at("group").get<std::string>()) != chart_.groups.end()) sample(v.at("group"), q.at("series"), v.at("value").get<double>() * factor_);
+  }
+
+  // Nothing if no line was for it.
+  std::optional<chart> result() {
+    if (samples_.empty()) return std::nullopt;
+    for (const std::string& s : chart_.series) {
+      auto& values = chart_.values.emplace_back();
+      for (const std::string& g : chart_.groups) {
+        const auto found = samples_.find({g, s});
+        values.push_back(found == samples_.end() ? std::nullopt : std::optional(summed_up(found->second)));
+      }
+    }
+    return std::move(chart_);
+  }
+
+ private:
+  void add(const bar& b) {
+    for (const json& line : lines_) {
+      if (!agrees(line, b.where)) continue;
+      const auto group = filled(group_, line), series = filled(b.series, line);
+      const auto value = b.of(line);
+      if (!group || !series || !value) continue;
+      if (b.baseline.is_null()) sample(*group, *series, *value * factor_);
+      else if (const auto reference = baseline(b, line, *group); reference && *value > 0) sample(*group, *series, *reference / *value);
+    }
+  }
+
+  std::optional<double> baseline(const bar& b, const json& line, const std::string& group) const {
+    std::vector<double> values;
+    for (const json& other : lines_) {
+      const auto shares = [&](const std::string& field) { return other.value(field, json()) == line.value(field, json()); };
+      if (!agrees(other, b.baseline) || filled(group_, other) != group || !std::ranges::all_of(b.same, shares)) continue;
+      if (const auto v = b.of(other)) values.push_back(*v);
+    }
+    return values.empty() ? std::nullopt : std::optional(summed_up(values).median);
+  }
+
+  void sample(const std::string& group, const std::string& series, double value) {
+    const auto remember = [](std::vector<std::string>& names, const std::string& name) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    };
+    remember(chart_.groups, group);
+    remember(chart_.series, series);
+    samples_[{group, series}].push_back(value);
+  }
+
+  const json_lines& lines_;
+  std::string group_;
+  double factor_ = 1;
+  chart chart_;
+  std::map<std::pair<std::string, std::string>, std::vector<double>> samples_;
+};
+
+std::string short_number(double x, const std::string& unit) {
+  if (unit == "share") return fmt::format("{:.1f} %", 100 * x);
+  if (unit == "ratio") return fmt::format("{:.2f}x", x);
+  if (unit == "bytes") return fmt::format("{:.2f} MiB", x / (1 << 20));
+  if (unit == "count") return fmt::format("{:.0f}", x);
+  if (x >= 1e6) return fmt::format("{:.2f} ms", x / 1e6);
+  return x >= 1e4 ? fmt::format("{:.1f} us", x / 1e3) : fmt::format("{:.1f} ns", x);
+}
+
+std::string table(const chart& c) {
+  std::size_t first = 0;
+  for (const std::string& g : c.groups) first = std::max(first, g.size());
+  std::string text = fmt::format("{:{}}", "", first);
+  std::vector<std::size_t> widths;
+  for (const std::string& s : c.series) {
+    widths.push_back(std::max<std::size_t>(s.size(), 9) + 2);
+    text += fmt::format("{:>{}}", s, widths.back());
+  }
+  text += "\n";
+  for (std::size_t g = 0; g < c.groups.size(); g++) {
+    text += fmt::format("{:{}}", c.groups[g], first);
+    for (std::size_t s = 0; s < c.series.size(); s++) text += fmt::format("{:>{}}", c.values[s][g] ? short_number(c.values[s][g]->median, c.unit) : "-", widths[s]);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+chart_section figures_of(const json& header, const json_lines& lines, const std::string& where) {
+  try {
+    const std::string scaling = header.value("scaling", "");
+    chart_section s{.title = fmt::format("{} on {}", header.at("title").get<std::string>(), header.at("machine").get<std::string>()), .note = std::string("Bars are medians, whiskers reach from the lowest to the highest run.") + (scaling.empty() ? "" : " ") + scaling};
+    for (const json& f : header.at("figures"))
+      if (auto drawn = drawing(f, lines).result()) s.charts.push_back(std::move(*drawn));
+    return s;
+  } catch (const json::exception& e) {
+    throw bench::input_error(fmt::format("{}: the figures are not as weir eval writes them: {}", where, e.what()));
+  }
+}
+
+std::string figures_text(const chart_section& section) {
+  std::string text = section.title + "\n" + section.note + "\n";
+  for (const chart& c : section.charts) text += fmt::format("\n{}{}{}\n{}", c.title, c.note.empty() ? "" : "\n", c.note, table(c));
+  return text;
+}
+
+}  // namespace weir::tools
