@@ -109,6 +109,19 @@ void ilu::factor_rows(const matrix& a, std::span<const index> rows, workspace& w
 
 void ilu::forward_rows(std::span<const double> b, std::span<double> x, std::span<const index> rows) const { forward_any(*this, b, x, rows); }
 
+void ilu::add_memory(index row, written_memory& memory) {
+  const std::size_t numbers = static_cast<std::size_t>(block_) * static_cast<std::size_t>(block_);
+  const auto add = [&](triangle& t, index at, std::size_t diagonals_before, std::size_t diagonals) {
+    const auto begin = static_cast<std::size_t>(t.begin[at]), size = static_cast<std::size_t>(t.begin[at + 1]) - begin;
+    memory.add(std::span(t.values).subspan((begin + diagonals_before) * numbers, (size + diagonals) * numbers));
+    memory.add(std::span(t.columns).subspan(begin, size));
+    memory.add(t.begin[at]);
+  };
+  add(lower_, row, 0, 0);
+  const index from_end = rows_ - 1 - row;
+  add(upper_, from_end, static_cast<std::size_t>(from_end), 1);
+}
+
 void ilu::backward_rows(std::span<double> x, std::span<const index> rows) const { backward_any(*this, x, rows); }
 
 }  // namespace weir::solver

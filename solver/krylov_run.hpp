@@ -43,7 +43,12 @@ class krylov_run {
   bool must_stop(double residual_norm) {
     return give_up(!std::isfinite(residual_norm), "the residual is no finite number any more") || give_up(result.iterations >= options.most_iterations, "the number of iterations is used up");
   }
-  array<double> new_vector() const { return array<double>(b.size(), 0.0); }
+  array<double> new_vector() const {
+    array<double> v(b.size());
+    if (options.place) options.place(v);
+    on.fill(0, v);
+    return v;
+  }
 };
 
 // Each goes on from x until its recurrence says that the residual is small, or there is no way on.

@@ -5,6 +5,8 @@
 
 #include "test_support.hpp"
 
+#include <limits>
+
 #include <cmath>
 #include <cstring>
 
@@ -146,6 +148,28 @@ TEST(krylov, reports_progress) {
     EXPECT_GE(residual, 0);
   };
   EXPECT_EQ(solve(rt, a, none, b, x, o).iterations + 1, calls);
+}
+
+TEST(krylov, every_vector_is_placed_before_it_is_written) {
+  std::mt19937_64 random(test_seed());
+  runtime rt({.workers = 2});
+  const matrix a = cube(8);
+  ilu f(a, {});
+  f.factor(a);
+  const array<double> b = random_vector(a.order(), random);
+  for (const krylov_method method : all) {
+    array<double> x(b.size(), 0.0), y(b.size(), 0.0);
+    int placed = 0;
+    const auto place = [&](std::span<double> v) {
+      EXPECT_EQ(v.size(), b.size());
+      std::ranges::fill(v, std::numeric_limits<double>::quiet_NaN());
+      placed++;
+    };
+    const krylov_result with = solve(rt, a, f, b, x, {.method = method, .place = place}), without = solve(rt, a, f, b, y, {.method = method});
+    EXPECT_EQ(x, y);
+    EXPECT_EQ(with.history, without.history);
+    EXPECT_GE(placed, 4);
+  }
 }
 
 TEST(krylov, bad_options_are_refused) {

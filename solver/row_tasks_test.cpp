@@ -69,6 +69,54 @@ TEST(row_tasks, under_several_runtimes_one_after_the_other) {
   }
 }
 
+TEST(row_tasks, distributed_over_the_nodes) {
+  std::mt19937_64 random(test_seed());
+  runtime rt({.workers = 4, .policy = "node-queues"});
+  matrix grids[] = {cube(20), reservoir(channelled(9, 8, 7, 1))};
+  for (matrix& a : grids) {
+    ilu f(a, {.level = 1}), g(a, {.level = 1});
+    row_tasks tasks(g, "D(30)");
+    const array<double> b = random_vector(a.order(), random);
+    array<double> x(b.size()), y(b.size());
+    EXPECT_EQ(tasks.place(y).pages, 0u);
+    const move_report moved = tasks.distribute(rt, g, a);
+    const std::size_t bytes = g.bytes() + a.values.size() * sizeof(double) + a.columns.size() * sizeof(index);
+    EXPECT_GE(moved.pages, bytes / 4096 - 10) << moved.to_string();  // each array's last page may be shared
+    EXPECT_EQ(moved.moved + moved.there + moved.promised + moved.refused, moved.pages) << moved.to_string();
+    const move_report placed = tasks.place(y);
+    EXPECT_NEAR(static_cast<double>(placed.pages), static_cast<double>(y.size() * sizeof(double)) / 4096, 2) << placed.to_string();
+    f.factor(a);
+    f.solve(b, x);
+    tasks.factor(rt, g, a);
+    tasks.solve(rt, g, b, y);
+    EXPECT_EQ(x, y);
+    EXPECT_THROW(tasks.place(std::span(y).first(y.size() - 1)), usage_error);
+  }
+}
+
+TEST(row_tasks, single_rows_are_not_distributed) {
+  runtime rt({.workers = 1});
+  matrix a = cube(4);
+  ilu f(a, {});
+  row_tasks tasks(f, "none");
+  EXPECT_THROW(tasks.distribute(rt, f, a), configuration_error);
+}
+
+TEST(row_tasks, nothing_moves_on_a_pretended_machine) {
+  runtime rt({.workers = 4, .policy = "node-queues", .machine = "nodes:4 cpus:1"});
+  matrix a = cube(12);
+  ilu f(a, {});
+  row_tasks tasks(f, "CD(4)");
+  EXPECT_EQ(tasks.distribute(rt, f, a).pages, 0u);
+  array<double> b(a.order(), 1.0), x(a.order()), y(a.order());
+  EXPECT_EQ(tasks.place(x).pages, 0u);
+  tasks.factor(rt, f, a);
+  tasks.solve(rt, f, b, x);
+  f.factor(a);
+  f.solve(b, y);
+  EXPECT_EQ(x, y);
+}
+
 TEST(row_tasks, auto_chooses) {
   std::mt19937_64 random(test_seed());
   runtime rt({.workers = 2});

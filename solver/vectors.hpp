@@ -5,6 +5,7 @@
 #include <weir/runtime.hpp>
 #include <weir/solver/matrix.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -31,6 +32,9 @@ class vector_operations {
   }
   double norm(in_vector x) const { return std::sqrt(dot(x, x)); }
 
+  void fill(double value, out_vector y) const {
+    chunks(y.size(), [&](std::size_t begin, std::size_t end) { std::fill(y.begin() + static_cast<std::ptrdiff_t>(begin), y.begin() + static_cast<std::ptrdiff_t>(end), value); });
+  }
   // y = a x
   void scale(double a, in_vector x, out_vector y) const {
     chunks(x.size(), [&](std::size_t begin, std::size_t end) {

@@ -10,6 +10,7 @@
 // come from, and that stays so until the memory is given back to the system.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -75,10 +76,14 @@ class written_memory {
     std::uint64_t bytes;
   };
   void add(const void* begin, std::size_t bytes);
+  void add_to_page(std::uintptr_t page, std::uint64_t bytes);
   move_report move_pages();
 
+  // Tasks name several arrays in turn: the last share of each of so many pages is added to, not repeated.
+  static constexpr std::size_t recent_pages = 64;
   int node_ = 0;  // of the task that is asked now
   std::vector<share> shares_;
+  std::array<std::size_t, recent_pages> recent_{};  // positions in shares_, by page number
 };
 
 }  // namespace weir

@@ -72,10 +72,19 @@ void written_memory::add(const void* begin, std::size_t bytes) {
   const std::uintptr_t size = os::page_bytes(), end = reinterpret_cast<std::uintptr_t>(begin) + bytes;
   for (std::uintptr_t at = reinterpret_cast<std::uintptr_t>(begin); at < end;) {
     const std::uintptr_t page = at / size, next = std::min(end, (page + 1) * size);
-    if (!shares_.empty() && shares_.back().page == page && shares_.back().node == node_) shares_.back().bytes += next - at;
-    else shares_.push_back({page, node_, next - at});
+    add_to_page(page, next - at);
     at = next;
   }
+}
+
+void written_memory::add_to_page(std::uintptr_t page, std::uint64_t bytes) {
+  std::size_t& recent = recent_[page % recent_pages];
+  if (recent < shares_.size() && shares_[recent].page == page && shares_[recent].node == node_) {
+    shares_[recent].bytes += bytes;
+    return;
+  }
+  recent = shares_.size();
+  shares_.push_back({page, node_, bytes});
 }
 
 // A page goes where most of what is written in it is written; runs of pages with the same node go together.

@@ -64,10 +64,13 @@ class Refusals(InFolder):
 
     def test_options(self):
         for option, bad in [("--order", "random"), ("--method", "jacobi"), ("--ilu", "-1"), ("--ilu", "many"), ("--tol", "0"), ("--tol", "1"), ("--tol", "nan"), ("--restart", "0"),
-                            ("--iterations", "-1"), ("--shift", "-1"), ("--shift", "inf"), ("--policy", "locale"), ("--workers", "-1"), ("--repeat", "0"), ("--frobnicate", "1"), ("--rhs", self.path("none.mtx"))]:
+                            ("--iterations", "-1"), ("--shift", "-1"), ("--shift", "inf"), ("--policy", "locale"), ("--workers", "-1"), ("--repeat", "0"), ("--frobnicate", "1"), ("--rhs", self.path("none.mtx")), ("--memory", "everywhere")]:
             self.refused("--matrix", "cube:3", option + "=" + bad, says="")
         for coarsen in ["CD(4", "X(3)", "D(0)", "D"]:
             self.refused("--matrix", "cube:3", "--coarsen=" + coarsen, says="coarse string", lines_said=3)  # the string, and a caret
+
+    def test_single_rows_are_not_distributed(self):
+        self.refused("--matrix", "cube:3", "--memory", "distribute", "--coarsen", "none", says=["--memory distribute", "coarse string"])
 
     def test_files(self):
         for text, says in [
@@ -152,6 +155,17 @@ class Runs(InFolder):
     def test_policies(self):
         for policy in ["fifo", "steal", "local"]:
             self.assertEqual(self.solved("--matrix", "cube:6", "--policy", policy)["policy"], policy)
+
+    def test_memory(self):
+        for memory in ["first-touch", "distribute"]:
+            j = self.solved("--matrix", "cube:10", "--policy", "node-queues", "--memory", memory)
+            self.assertEqual(j["memory"], memory)
+            self.assertEqual(j["iterations"], self.solved("--matrix", "cube:10")["iterations"])
+            self.assertEqual(sum(j["pages"].values()) > 0, memory == "distribute")
+        interleaved = weir("--matrix", "cube:10", "--memory", "interleave", "--json")
+        if interleaved.returncode == 2 and "refuses" in interleaved.stderr:
+            self.skipTest("the system refuses to interleave memory")
+        self.assertEqual(json.loads(interleaved.stdout)["memory"], "interleave")
 
     def test_solution_of_a_file(self):
         out = self.path("x.mtx")

@@ -1,11 +1,13 @@
 // weir solve: from options to a solution. Everything that can be checked is checked before anything is computed.
 #include "solve.hpp"
 
+#include "solve_memory.hpp"
 #include "solve_report.hpp"
 
 #include <bench/common/io/file.hpp>
 
 #include <weir/parallel.hpp>
+#include <weir/region.h>
 #include <weir/solver.hpp>
 
 #include <CLI/CLI.hpp>
@@ -27,7 +29,7 @@ using namespace weir::solver;
 
 struct solve_options {
   std::string file, generator, rhs, output, report;
-  std::string order = "natural", method = "gmres", coarsen, policy;
+  std::string order = "natural", method = "gmres", coarsen, policy, memory;
   int level = 0, workers = 0, restart = 30, iterations = 1000, repeat = 3;
   double tolerance = 1e-8, shift = 0;
   bool json = false;
@@ -76,6 +78,27 @@ void check_coarsen(const std::string& coarsen) {
   aggregate(graph(no_predecessors, {}), coarsen);
 }
 
+// Where rows and vectors lie on a machine of several nodes.
+constexpr const char* first_touch = "first-touch";  // where they are written first
+constexpr const char* interleave = "interleave";    // pages over all nodes in turn
+constexpr const char* distribute = "distribute";    // on the nodes among which the tasks are shared out
+
+void check_memory(const solve_options& o) {
+  if (o.memory != "" && o.memory != first_touch && o.memory != interleave && o.memory != distribute) throw matrix_error(fmt::format("--memory {}: expected first-touch, interleave or distribute", o.memory));
+  if (o.memory == distribute && o.coarsen == "none") throw matrix_error("--memory distribute shares aggregates out among nodes: expected a coarse string, not --coarsen none");
+}
+
+// Regions of weir emulate --roi.
+enum region : std::uint8_t { factor_region, sequential_factor_region, solve_region, sequential_solve_region, read_region, sequential_read_region };
+
+template <region Number, class F>
+double seconds_of_region(const F& what) {
+  WEIR_REGION_BEGIN(Number);
+  const double seconds = seconds_of(what);
+  WEIR_REGION_END(Number);
+  return seconds;
+}
+
 void check(const solve_options& o) {
   if (o.file.empty() == o.generator.empty()) throw matrix_error("solve needs one matrix: a Matrix Market file, or --matrix with a generator (cube:N, spe10-like:NXxNYxNZ, spe10:FILE)");
   if (!(o.tolerance > 0 && o.tolerance < 1)) throw matrix_error(fmt::format("--tol {:g}: expected a number between 0 and 1", o.tolerance));
@@ -83,6 +106,7 @@ void check(const solve_options& o) {
   parse_ordering(o.order);
   parse_method(o.method);
   check_coarsen(o.coarsen);
+  check_memory(o);
 }
 
 class solving {
@@ -105,12 +129,22 @@ class solving {
     // Files that cannot be written are found before the work. The solution's is tried and given up again.
     if (!options_.output.empty()) bench::replacement_file tried(options_.output);
     if (!options_.report.empty()) report_.emplace(options_.report);
+    if (options_.memory == interleave && !interleave_memory()) throw matrix_error("--memory interleave: the system refuses to interleave memory");
     runtime_options o;
     o.workers = options_.workers;
     o.policy = options_.policy;
     rt_.emplace(o);
+    facts_.nodes = rt_->nodes();
+    facts_.memory = memory();
     facts_.order = options_.order, facts_.method = options_.method, facts_.policy = rt_->policy();
     facts_.level = options_.level, facts_.workers = rt_->workers(), facts_.tolerance = options_.tolerance;
+  }
+
+  // Tasks that are queued by nodes want their rows there.
+  std::string memory() const {
+    if (!options_.memory.empty()) return options_.memory;
+    const bool by_nodes = rt_->nodes() > 1 && rt_->policy().starts_with("node-queues") && options_.coarsen != "none";
+    return by_nodes ? distribute : first_touch;
   }
 
   void read() {
@@ -143,19 +177,20 @@ class solving {
     facts_.symbolic_seconds = seconds_of([&] { factors_.emplace(a_, ilu_options{.level = options_.level, .shift = options_.shift}); });
     try {
       aggregate_rows();
-      compare(facts_.factor_seconds, [&] { tasks_->factor(*rt_, *factors_, a_); }, facts_.sequential_factor_seconds, [&] { factors_->factor(a_); });
+      compare<factor_region>(facts_.factor_seconds, [&] { tasks_->factor(*rt_, *factors_, a_); }, facts_.sequential_factor_seconds, [&] { factors_->factor(a_); });
     } catch (const zero_pivot_error& e) {
       fail_pivot(e.row());
     }
     facts_.factor_nonzeros = factors_->entries() * static_cast<std::size_t>(a_.block * a_.block);
     facts_.shifted_pivots = factors_->shifted();
   }
-  // What auto tries needs factors; otherwise the workers are the first to write them.
+  // What auto tries needs factors. The workers are the first to write them: that decides where they lie.
   void aggregate_rows() {
-    if (options_.coarsen == "auto") factors_->factor(a_);
+    if (options_.coarsen == "auto") row_tasks(*factors_, default_coarsen(parse_ordering(options_.order))).factor(*rt_, *factors_, a_);
     facts_.aggregate_seconds = seconds_of([&] { tasks_.emplace(*factors_, options_.coarsen, *rt_); });
     facts_.tasks = tasks_->tasks(), facts_.edges = tasks_->edges(), facts_.aggregated_tasks = tasks_->aggregated_tasks();
     facts_.coarsen = options_.coarsen == "auto" ? "auto: " + tasks_->coarsening() : options_.coarsen;
+    if (facts_.memory == distribute) facts_.distribute_seconds = seconds_of([&] { facts_.pages = tasks_->distribute(*rt_, *factors_, a_); facts_.pages += tasks_->place(b_); });
   }
   // Names the row as the user's matrix has it.
   [[noreturn]] void fail_pivot(std::int64_t row) const {
@@ -165,21 +200,23 @@ class solving {
 
   // In turn, so that a disturbance hits both; the shortest of each. The parallel one first: who writes the factors for the
   // first time decides where they lie.
+  template <region Parallel>
   void compare(double& parallel, const std::function<void()>& in_parallel, double& sequential, const std::function<void()>& in_sequence) const {
     parallel = sequential = std::numeric_limits<double>::infinity();
     for (int r = 0; r < options_.repeat; r++) {
-      parallel = std::min(parallel, seconds_of(in_parallel));
-      sequential = std::min(sequential, seconds_of(in_sequence));
+      parallel = std::min(parallel, seconds_of_region<Parallel>(in_parallel));
+      sequential = std::min(sequential, seconds_of_region<region{Parallel + 1}>(in_sequence));
     }
   }
 
   void measure_substitution() {
     array<double> x(b_.size());
-    compare(facts_.solve_seconds, [&] { tasks_->solve(*rt_, *factors_, b_, x); }, facts_.sequential_solve_seconds, [&] { factors_->solve(b_, x); });
+    facts_.pages += tasks_->place(x);
+    compare<solve_region>(facts_.solve_seconds, [&] { tasks_->solve(*rt_, *factors_, b_, x); }, facts_.sequential_solve_seconds, [&] { factors_->solve(b_, x); });
     array<double> bytes(factors_->bytes() / sizeof(double));
     parallel_for(*rt_, bytes, [](double& v) { v = 1; });
     volatile double sum = 0;
-    compare(facts_.read_bytes_seconds, [&] { sum = parallel_reduce(*rt_, std::size_t{0}, bytes.size(), 0.0, [&](std::size_t begin, std::size_t end) { return sum_of(bytes, begin, end); }, std::plus()); },
+    compare<read_region>(facts_.read_bytes_seconds, [&] { sum = parallel_reduce(*rt_, std::size_t{0}, bytes.size(), 0.0, [&](std::size_t begin, std::size_t end) { return sum_of(bytes, begin, end); }, std::plus()); },
             facts_.sequential_read_bytes_seconds, [&] { sum = sum_of(bytes, 0, bytes.size()); });
   }
   // Eight sums side by side: as fast as memory, not as additions that wait for each other.
@@ -194,9 +231,12 @@ class solving {
   }
 
   void iterate() {
-    x_ = array<double>(b_.size(), 0.0);
+    x_ = array<double>(b_.size());
+    const auto place = [&](std::span<double> vector) { facts_.pages += tasks_->place(vector); };
+    place(x_);
+    parallel_for(*rt_, x_, [](double& v) { v = 0; });
     progress_line progress(options_.method);
-    const krylov_options o{.method = parse_method(options_.method), .tolerance = options_.tolerance, .most_iterations = options_.iterations, .restart = options_.restart, .progress = std::ref(progress)};
+    const krylov_options o{.method = parse_method(options_.method), .tolerance = options_.tolerance, .most_iterations = options_.iterations, .restart = options_.restart, .progress = std::ref(progress), .place = place};
     const auto precondition = [&](std::span<const double> in, std::span<double> out) { tasks_->solve(*rt_, *factors_, in, out); };
     krylov_result r;
     facts_.iterate_seconds = seconds_of([&] { r = solve(*rt_, a_, precondition, b_, x_, o); });
@@ -250,6 +290,7 @@ std::shared_ptr<const int> add_solve_command(CLI::App& app) {
   solve->add_option("--shift", o->shift, "What a pivot that is zero becomes, times the largest value of its row; 0: it is an error")->type_name("S");
   solve->add_option("--coarsen", o->coarsen, "Coarse string that puts rows together to tasks, as CD(4), the default, or D(400)D(30), that for nd; auto: tried out; none: a task a row")->type_name("STRING|auto|none");
   solve->add_option("--policy", o->policy, "Policy, with parameters as in push-weighted:in=1,out=2")->type_name("P");
+  solve->add_option("--memory", o->memory, "Rows and vectors on several nodes: where they are written first, pages in turn, or where their tasks are sent, the default under the policy node-queues")->type_name("first-touch|interleave|distribute");
   solve->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->check(CLI::Range(0, 1 << 16))->type_name("N");
   solve->add_option("--repeat", o->repeat, "Factorisations and triangular solves timed, of each kind")->check(CLI::Range(1, 1000000))->type_name("R");
   solve->add_option("-o,--output", o->output, "File for the solution")->type_name("x.mtx");

@@ -42,6 +42,7 @@ std::vector<line> lines_of(const solve_facts& f) {
       {"pattern", fmt::format("ILU({}): {} nonzeros, {:.2f} times the matrix's", f.level, grouped(f.factor_nonzeros), ratio(static_cast<double>(f.factor_nonzeros), static_cast<double>(f.nonzeros))), duration(f.symbolic_seconds)},
       {"tasks", fmt::format("{}, {} edges{}", grouped(f.tasks), grouped(f.edges), tasks), duration(f.aggregate_seconds)},
   };
+  if (f.nodes > 1) all.push_back({"memory", f.pages.pages > 0 ? f.memory + ": " + f.pages.to_string() : f.memory, f.pages.pages > 0 ? duration(f.distribute_seconds) : ""});
   if (f.shifted_pivots > 0) all.push_back({"pivots", fmt::format("{} shifted", grouped(static_cast<std::size_t>(f.shifted_pivots))), ""});
   all.push_back({f.method, f.converged ? fmt::format("{} iterations, residual {:.2e}", f.iterations, f.residual) : fmt::format("{} iterations, residual {:.2e}, not converged", f.iterations, f.residual), duration(f.iterate_seconds)});
   return all;
@@ -135,13 +136,15 @@ std::string to_table(const solve_facts& f) {
 }
 
 std::string to_json(const solve_facts& f) {
-  const nlohmann::ordered_json j = {
+  nlohmann::ordered_json j = {
       {"matrix", f.matrix}, {"rows", f.rows}, {"nonzeros", f.nonzeros}, {"block", f.block}, {"order", f.order}, {"order_seconds", f.order_seconds},
       {"ilu", f.level}, {"factor_nonzeros", f.factor_nonzeros}, {"symbolic_seconds", f.symbolic_seconds}, {"shifted_pivots", f.shifted_pivots},
       {"policy", f.policy}, {"workers", f.workers}, {"coarsen", f.coarsen}, {"tasks", f.tasks}, {"edges", f.edges}, {"aggregated_tasks", f.aggregated_tasks}, {"aggregate_seconds", f.aggregate_seconds},
+      {"nodes", f.nodes}, {"memory", f.memory}, {"pages", {{"moved", f.pages.moved}, {"there", f.pages.there}, {"promised", f.pages.promised}, {"refused", f.pages.refused}}},
       {"factor_seconds", f.factor_seconds}, {"sequential_factor_seconds", f.sequential_factor_seconds}, {"solve_seconds", f.solve_seconds}, {"sequential_solve_seconds", f.sequential_solve_seconds},
       {"read_bytes_seconds", f.read_bytes_seconds}, {"sequential_read_bytes_seconds", f.sequential_read_bytes_seconds},
       {"method", f.method}, {"converged", f.converged}, {"iterations", f.iterations}, {"residual", f.residual}, {"iterate_seconds", f.iterate_seconds}, {"history", f.history}};
+  if (f.distribute_seconds > 0) j["distribute_seconds"] = f.distribute_seconds;
   return j.dump();
 }
 

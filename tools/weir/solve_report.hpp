@@ -1,6 +1,8 @@
 // What `weir solve` has to say: as a table, as JSON, and as a page with a plot of the residuals.
 #pragma once
 
+#include <weir/numa.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,11 +12,13 @@ namespace weir::tools {
 
 // Times in seconds; of repeated runs the shortest.
 struct solve_facts {
-  std::string matrix, order, method, coarsen, policy;
-  int level = 0, workers = 0, block = 1;
+  std::string matrix, order, method, coarsen, policy, memory;
+  int level = 0, workers = 0, nodes = 1, block = 1;
   std::size_t rows = 0, nonzeros = 0, factor_nonzeros = 0;  // numbers, not blocks
   std::size_t tasks = 0, edges = 0, aggregated_tasks = 0;
   std::int64_t shifted_pivots = 0;
+  move_report pages;  // distributed over nodes
+  double distribute_seconds = 0;
   double read_seconds = 0, order_seconds = 0, symbolic_seconds = 0, aggregate_seconds = 0;
   double factor_seconds = 0, sequential_factor_seconds = 0;
   double solve_seconds = 0, sequential_solve_seconds = 0;  // a pair of triangular solves

@@ -9,6 +9,7 @@
 // The rows_... functions are what its tasks call.
 #pragma once
 
+#include <weir/numa.hpp>
 #include <weir/solver/matrix.hpp>
 
 #include <cstddef>
@@ -71,6 +72,7 @@ class ilu {
    public:
     workspace() = default;
     explicit workspace(const ilu&);
+    bool made() const noexcept { return !row.empty(); }
 
    private:
     friend class ilu;
@@ -89,6 +91,8 @@ class ilu {
   void forward_rows(std::span<const double> b, std::span<double> x, std::span<const index> rows) const;
   // The last row first.
   void backward_rows(std::span<double> x, std::span<const index> rows) const;
+  // What a task writes, and reads alone, of both factors: the row's numbers, columns and where they begin.
+  void add_memory(index row, written_memory&);
 
  private:
   friend struct ilu_kernels;

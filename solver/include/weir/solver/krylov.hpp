@@ -30,6 +30,9 @@ struct krylov_options {
   int most_iterations = 1000;   // 0 or more
   int restart = 30;             // GMRES: vectors before it begins anew; 1 or more
   krylov_progress progress = nullptr;
+  // Called with each vector that a method makes, before anything is written there: to place its memory, as with
+  // row_tasks::place. Without it the loops that write a vector first decide where it lies.
+  std::function<void(std::span<double>)> place = nullptr;
 };
 
 struct krylov_result {

@@ -9,6 +9,7 @@
 
 #include <weir/coarse_graph.hpp>
 #include <weir/graph.hpp>
+#include <weir/numa.hpp>
 #include <weir/runtime.hpp>
 #include <weir/solver/ilu.hpp>
 
@@ -37,11 +38,20 @@ class row_tasks {
   void factor(runtime& rt, ilu& f, const matrix& a);
   void solve(runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x);
 
+  // On several nodes: shares the aggregates out among them (coarse_graph::distribute), and moves the memory of each row, in
+  // the factors and in the matrix, to where it will be worked on. Best before the factors are written first, and under the
+  // policy `node-queues`. Throws configuration_error without aggregation. O(entries), and what moving pages costs.
+  move_report distribute(runtime& rt, ilu& f, matrix& a);
+  // Moves a vector of the triangular solves to where its rows are, page by page; nothing before distribute(). Placed so for
+  // the solves, not for the product with the matrix, they are read where they were written (seed 002, section VI.C, blames
+  // its losses on the other way round). O(rows in a page), and what moving pages costs.
+  move_report place(std::span<double> vector) const;
+
   std::size_t tasks() const noexcept { return rows_.tasks(); }
   std::size_t edges() const noexcept { return rows_.edges(); }
-  // Tasks that are run: aggregates, or all.
   // The coarse string, also where it was chosen; or "none".
   std::string coarsening() const { return coarse_ ? coarse_->algorithms() : "none"; }
+  // Tasks that are run: aggregates, or all.
   std::size_t aggregated_tasks() const noexcept { return coarse_ ? coarse_->aggregates() : tasks(); }
 
  private:
@@ -53,10 +63,19 @@ class row_tasks {
     std::span<const index> rows;
   };
 
+  // Rows whose part of a vector lies on one node.
+  struct home {
+    std::size_t end;  // begins where the one before it ends
+    int node;
+  };
+  void find_homes(runtime& rt);
+
   dependences dependences_;
   graph rows_;
   std::optional<coarse_graph> coarse_;
   std::vector<ilu::workspace> workspaces_;  // by worker
+  int block_ = 1;
+  std::vector<home> homes_;                 // of vectors, ascending; none before distribute()
 };
 
 }  // namespace weir::solver
