@@ -26,6 +26,13 @@ function(weir_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${arg_LABELS}")
 endfunction()
 
+# weir_fuzz_test(NAME FILTER): the tests of a program that damage inputs at random, a hundred times as long as usual; under
+# the label long as NAME-fuzz.
+function(weir_fuzz_test name filter)
+  add_test(NAME ${name}-fuzz COMMAND weir_${name} --gtest_filter=${filter})
+  set_tests_properties(${name}-fuzz PROPERTIES TIMEOUT 3600 LABELS long ENVIRONMENT WEIR_TEST_EFFORT=100)
+endfunction()
+
 # -Wrestrict: GCC 12 sees overlaps in std::string operations that are not there.
 function(weir_compile_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -Werror=return-type)

@@ -25,8 +25,20 @@ if(WEIR_BUILD_TOOLS)
   endif()
 endif()
 
+if(TARGET weir_solver)
+  set_target_properties(weir_solver PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(TARGETS weir_solver EXPORT weirSolverTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/solver/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.hpp")
+endif()
+
 set(weir_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION ${weir_cmake_dir})
+if(TARGET weir_solver)
+  install(EXPORT weirSolverTargets NAMESPACE weir:: DESTINATION ${weir_cmake_dir})
+endif()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/weirConfig.cmake.in ${PROJECT_BINARY_DIR}/install/weirConfig.cmake
   INSTALL_DESTINATION ${weir_cmake_dir} NO_SET_AND_CHECK_MACRO)
 # Before 1.0 a new minor version may change the interface.
@@ -45,3 +57,13 @@ else()
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/weir.pc.in ${PROJECT_BINARY_DIR}/install/weir.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/install/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# weir-solver.pc: the solver on top. Only a static one passes on Scotch, which has no file of pkg-config's own.
+if(TARGET weir_solver)
+  get_target_property(solver_type weir_solver TYPE)
+  if(solver_type STREQUAL "STATIC_LIBRARY")
+    set(weir_solver_scotch "-lscotch -lscotcherr -lm")
+  endif()
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/weir-solver.pc.in ${PROJECT_BINARY_DIR}/install/weir-solver.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/install/weir-solver.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -132,19 +132,25 @@ TEST(matrix_market, random_damage_is_refused_or_harmless) {
       "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 1\n2 2 2\n3 3 3\n3 1 -1\n",
       "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n",
   };
+  const std::string words[] = {"symmetric", "skew-symmetric", "integer", "pattern", "complex", "array", "% a comment\n", "1 1 1\n", "\r\n", "inf", "nan", general};
+  const std::string numbers[] = {"0", "1", "-1", "007", "2147483647", "2147483648", "9223372036854775808", "99999999999999999999999", "1e999", "1e-400", "0x10"};
   const std::string alphabet = "0123456789 \n\t\r%.-+eEnaifxM,\0\xff";
   const auto at_most = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n)(random); };
   int accepted = 0, refused = 0;
-  for (int k = 0; k < 30000; k++) {
+  for (std::size_t k = test_effort(30000); k > 0; k--) {
     std::string text = files[at_most(2)];
     for (std::size_t changes = at_most(4); changes-- > 0 && !text.empty();) {
       const std::size_t at = at_most(text.size() - 1);
-      switch (at_most(4)) {
+      switch (at_most(6)) {
         case 0: text[at] = alphabet[at_most(alphabet.size() - 1)]; break;
         case 1: text.insert(at, 1, alphabet[at_most(alphabet.size() - 1)]); break;
         case 2: text.erase(at, 1 + at_most(8)); break;
         case 3: text.resize(at); break;
         case 4: text.insert(at, text.substr(at_most(text.size() - 1), at_most(20))); break;
+        case 5: text.insert(at, words[at_most(std::size(words) - 1)]); break;
+        default:  // the next number becomes another one
+          if (const std::size_t begin = text.find_first_of("0123456789", at); begin != std::string::npos)
+            text.replace(begin, std::min(text.find_first_not_of("0123456789", begin), text.size()) - begin, numbers[at_most(std::size(numbers) - 1)]);
       }
     }
     try {

@@ -21,6 +21,12 @@ inline std::uint64_t test_seed() {
   return seed;
 }
 
+// Repetitions of a random test; WEIR_TEST_EFFORT=N: N times as many.
+inline std::size_t test_effort(std::size_t n) {
+  const char* const more = std::getenv("WEIR_TEST_EFFORT");
+  return n * (more != nullptr ? std::strtoul(more, nullptr, 10) : 1);
+}
+
 // By rows, scalar.
 struct dense {
   explicit dense(std::size_t order) : n(order), values(order * order, 0.0) {}

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,10 @@ class graph;
 class coarse_graph;
 
 namespace detail {
+// An array that is gone before a graph that points into it could be run.
+template <class Array>
+concept temporary_array = !std::is_lvalue_reference_v<Array> && std::ranges::range<Array> && !std::ranges::borrowed_range<Array>;
+
 coarse_graph aggregate_by_trial(const graph&, runtime&, const bulk_body&);
 }
 
@@ -60,6 +65,13 @@ class graph {
   explicit graph(const bulk_tasks&);
   // The same, from `offsets` of tasks + 1 entries: begin[t] = offsets[t], end[t] = offsets[t + 1].
   graph(std::span<const std::size_t> offsets, std::span<const task_id> predecessors, std::span<const float> cost_ns = {});
+  // Arrays are not copied, so they cannot be temporary ones.
+  template <detail::temporary_array Offsets>
+  graph(Offsets&&, std::span<const task_id>, std::span<const float> = {}) = delete;
+  template <detail::temporary_array Predecessors>
+  graph(std::span<const std::size_t>, Predecessors&&, std::span<const float> = {}) = delete;
+  template <detail::temporary_array Costs>
+  graph(std::span<const std::size_t>, std::span<const task_id>, Costs&&) = delete;
   // No run may be going on.
   ~graph();
   graph(graph&&) noexcept;

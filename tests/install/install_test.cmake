@@ -1,7 +1,7 @@
 # Installs weir into an empty folder, moves it, and builds and runs the consumer there: with find_package, and with
 # pkg-config. Run by ctest as
 #   cmake -D SOURCE=... -D WORK=... -D BUILD=... -D CXX=... -D GENERATOR=... -D SHARED=... -P install_test.cmake
-# SHARED=ON builds a shared libweir first; otherwise what BUILD holds is installed.
+# SHARED=ON builds a shared libweir first; otherwise what BUILD holds is installed. SOLVER=ON: weir_solver is in it, too.
 
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE complaints OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -28,7 +28,7 @@ file(REMOVE_RECURSE ${WORK})
 set(prefix "${WORK}/moved prefix")
 if(SHARED)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/weir -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_BUILD_TYPE=Release
-    -D BUILD_SHARED_LIBS=ON -D WEIR_BUILD_TESTS=OFF -D WEIR_BUILD_TOOLS=${TOOLS})
+    -D BUILD_SHARED_LIBS=ON -D WEIR_BUILD_TESTS=OFF -D WEIR_BUILD_TOOLS=${TOOLS} -D WEIR_BUILD_SOLVER=${SOLVER})
   run(${CMAKE_COMMAND} --build ${WORK}/weir)
   set(BUILD ${WORK}/weir)
 endif()
@@ -56,10 +56,18 @@ endif()
 
 # find_package
 run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX}
-  "-DCMAKE_PREFIX_PATH=${prefix}" -D CMAKE_BUILD_TYPE=Release)
+  "-DCMAKE_PREFIX_PATH=${prefix}" -D CMAKE_BUILD_TYPE=Release -D SOLVER=${SOLVER})
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer)
 expect_output("sum 499500")
+if(SOLVER)
+  file(GLOB_RECURSE solver_headers RELATIVE ${SOURCE}/solver/include ${SOURCE}/solver/include/*.hpp)
+  foreach(header IN LISTS solver_headers)
+    expect_file("${prefix}/include/${header}")
+  endforeach()
+  run(${WORK}/consumer/solver_consumer)
+  expect_output("solved")
+endif()
 
 # pkg-config. It quotes the space in the prefix for a shell, so a shell runs the compiler.
 get_filename_component(pkg_config_dir "${pkg_config_file}" DIRECTORY)
@@ -67,8 +75,16 @@ get_filename_component(library_dir "${pkg_config_dir}" DIRECTORY)
 set(ENV{PKG_CONFIG_PATH} "${pkg_config_dir}")
 run(pkg-config --modversion weir)
 expect_output("${VERSION}")
-run(sh -c "eval \"set -- $(pkg-config --cflags --libs weir)\" && exec \"${CXX}\" -std=c++20 \"${SOURCE}/tests/install/consumer/main.cpp\" -o \"${WORK}/by-pkg-config\" \"$@\"")
+function(build_by_pkg_config package source program)
+  run(sh -c "eval \"set -- $(pkg-config --cflags --libs ${package})\" && exec \"${CXX}\" -std=c++20 \"${SOURCE}/tests/install/consumer/${source}\" -o \"${WORK}/${program}\" \"$@\"")
+endfunction()
+build_by_pkg_config(weir main.cpp by-pkg-config)
 set(ENV{LD_LIBRARY_PATH} "${library_dir}")
 run(${WORK}/by-pkg-config)
 expect_output("sum 499500")
+if(SOLVER)
+  build_by_pkg_config(weir-solver solve.cpp solver-by-pkg-config)
+  run(${WORK}/solver-by-pkg-config)
+  expect_output("solved")
+endif()
 file(REMOVE_RECURSE ${WORK})

@@ -42,10 +42,17 @@ inline std::size_t slowdown() {
   return factor < 1 ? 1 : factor;
 }
 
+// WEIR_TEST_EFFORT=N: random tests go on N times as long, as those labelled long do.
+inline std::size_t more_effort() {
+  static const char* const text = std::getenv("WEIR_TEST_EFFORT");
+  static const std::size_t factor = text != nullptr ? std::strtoul(text, nullptr, 10) : 1;
+  return factor < 1 ? 1 : factor;
+}
+
 // Repetitions of a random or exhaustive test: sanitizers slow it down by about 12.
 inline std::size_t effort(std::size_t n) {
   const std::size_t factor = slowdown() * (sanitized ? 12 : 1);
-  return (n + factor - 1) / factor;
+  return (n * more_effort() + factor - 1) / factor;
 }
 
 // WEIR_TEST_SEED, or a new one. Printed, so that a failure can be repeated.
