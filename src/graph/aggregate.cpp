@@ -53,6 +53,7 @@ partition apply(const coarse_input& in, const lists* after, const coarsening& st
       return aggregate_depth_fronts(in, made.view(), n);
     }
     case 'F': return aggregate_fronts(in, n);
+    case 'T': return aggregate_subtrees(in, n);
     default: return aggregate_sequences(in);
   }
 }

@@ -16,7 +16,7 @@ namespace weir::graphs {
 
 // One step of a coarse string, such as D(300).
 struct coarsening {
-  char algorithm = 'S';             // S, C, D or F
+  char algorithm = 'S';             // S, C, D, F or T
   std::optional<index> parameter;   // C may go without, S does
 };
 
@@ -56,6 +56,10 @@ partition aggregate_depth_fronts(const coarse_input&, const lists& after, std::s
 // C(n) (III.A.4): a task continues the aggregate that its nearest predecessor ends, if no cycle can come of it; at most n
 // tasks each. O(tasks + edges).
 partition aggregate_continuations(const coarse_input&, std::size_t most_tasks);
+
+// T(n), not in the seed: the largest parts of at most n tasks that lie one behind the other and wait for nothing outside, as
+// those of a nested dissection do. Tasks that separate such parts stay alone. O(tasks + edges).
+partition aggregate_subtrees(const coarse_input&, std::size_t most_tasks);
 
 // The members of every aggregate, in an order that keeps dependences. O(tasks).
 own_lists members_of(const coarse_input&, const partition&);

@@ -118,6 +118,9 @@ std::vector<candidate> candidates(const coarse_input& in, const lists& after, co
     s.consider(first + "D(400)");
     for (double per_level : {2.0, 4.0}) s.consider(first + with("D", 4 * grain) + with("F", per_level * workers));
   }
+  // Parts of a nested dissection: so many that the workers can share them out, and what separates them level by level.
+  for (double parts : {8.0, 32.0, 128.0})
+    for (double per_level : {1.0, 2.0}) s.consider(with("T", tasks / (parts * workers)) + with("F", per_level * workers));
   for (double per_level : {1.0, 2.0, 4.0}) s.consider(with("F", per_level * workers));
   s.consider("F(32)");
   std::stable_sort(s.found.begin(), s.found.end(), [](const candidate& a, const candidate& b) { return a.predicted_ns < b.predicted_ns; });

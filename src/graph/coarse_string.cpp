@@ -20,8 +20,9 @@ constexpr algorithm known[] = {
     {'C', true, false, 2, "tasks in an aggregate"},
     {'D', true, true, 2, "tasks in an aggregate"},
     {'F', true, true, 1, "aggregates in a level"},
+    {'T', true, true, 2, "tasks in an aggregate"},
 };
-constexpr const char* usage = "S, C or C(n), D(m), F(n)";
+constexpr const char* usage = "S, C or C(n), D(m), F(n), T(n)";
 constexpr std::uint64_t most = 1'000'000'000;
 constexpr std::size_t longest = 1000;  // characters; a longer one is a mistake, and its error would fill the screen
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <set>
@@ -80,8 +81,8 @@ std::string random_coarse_string(std::mt19937_64& random) {
   std::string text;
   for (std::size_t n = between(random, 1, 4); n > 0; n--) {
     const std::string parameter = "(" + std::to_string(between(random, 2, 40)) + ")";
-    const std::string steps[] = {"S", "C", "C" + parameter, "D" + parameter, "F" + parameter, "F(1)"};
-    text += steps[between(random, 0, 5)];
+    const std::string steps[] = {"S", "C", "C" + parameter, "D" + parameter, "F" + parameter, "F(1)", "T" + parameter};
+    text += steps[between(random, 0, 6)];
   }
   return text;
 }
@@ -124,6 +125,61 @@ TEST(aggregate, keeps_every_dependence_and_makes_no_cycle) {
     const std::string coarse_string = random_coarse_string(random);
     check(g, g.aggregated(coarse_string));
     if (::testing::Test::HasFatalFailure()) FAIL() << "graph " << i << ", " << coarse_string;
+  }
+}
+
+// A binary tree in postorder: children, then their parent.
+std::vector<std::vector<index>> tree(int depth) {
+  std::vector<std::vector<index>> before;
+  const std::function<index(int)> add = [&](int below) {
+    const std::vector<index> children = below == 0 ? std::vector<index>() : std::vector<index>{add(below - 1), add(below - 1)};
+    before.push_back(children);
+    return static_cast<index>(before.size() - 1);
+  };
+  add(depth);
+  return before;
+}
+
+std::vector<std::size_t> sizes_of(const aggregation& a) {
+  std::vector<std::size_t> sizes;
+  for (index c = 0; c + 1 < a.members.offset.size(); c++) sizes.push_back(a.members.view().size(c));
+  return sizes;
+}
+
+TEST(aggregate, subtrees_are_the_largest_ones_that_fit) {
+  const test_graph g = from(tree(4));  // 31 tasks
+  using sizes = std::vector<std::size_t>;
+  EXPECT_EQ(sizes_of(g.aggregated("T(31)")), sizes{31});
+  EXPECT_EQ(sizes_of(g.aggregated("T(16)")), (sizes{15, 15, 1}));
+  EXPECT_EQ(sizes_of(g.aggregated("T(7)")), (sizes{7, 7, 1, 7, 7, 1, 1}));
+  EXPECT_EQ(sizes_of(g.aggregated("T(2)")).size(), 31u);
+  // Parts that nothing joins stay apart; the three tasks of a separator stay alone.
+  std::vector<std::vector<index>> parts;
+  for (index first : {0u, 16u})
+    for (index i = 0; i < 16; i++) parts.push_back(i == 0 ? std::vector<index>() : std::vector<index>{first + i - 1});
+  EXPECT_EQ(sizes_of(from(parts).aggregated("T(16)")), (sizes{16, 16}));
+  for (index i = 0; i < 3; i++) parts.push_back({15, i == 0 ? 31 : 31 + i});
+  EXPECT_EQ(sizes_of(from(parts).aggregated("T(16)")), (sizes{16, 16, 1, 1, 1}));
+  EXPECT_EQ(sizes_of(from(parts).aggregated("T(16)F(1)")), (sizes{32, 1, 1, 1}));
+}
+
+// Whatever the graph: ranges of its order, none too large, which wait for nothing outside, and single tasks.
+TEST(aggregate, subtrees_are_ranges) {
+  std::mt19937_64 random(test::new_seed());
+  for (std::size_t i = 0; i < test::effort(200); i++) {
+    const test_graph g = random_graph(random);
+    const std::size_t most = between(random, 2, 60);
+    std::vector<index> order;
+    const coarse_input in = g.input(order);
+    const partition p = aggregate_subtrees(in, most);
+    std::vector<std::size_t> size(p.count, 0), outside(p.count, 0);
+    for (std::size_t at = 0; at < g.tasks(); at++) {
+      const index of = p.of[in.at(at)];
+      if (at > 0) ASSERT_LE(of - p.of[in.at(at - 1)], 1u);
+      size[of]++;
+      for (index b : g.before.view().of(in.at(at))) outside[of] += p.of[b] != of ? 1 : 0;
+    }
+    for (std::size_t a = 0; a < p.count; a++) ASSERT_LE(size[a], outside[a] > 0 ? 1 : most);
   }
 }
 

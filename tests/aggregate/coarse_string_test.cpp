@@ -26,8 +26,8 @@ TEST(coarse_string, names_algorithms_in_order) {
 }
 
 TEST(coarse_string, mistakes_are_pointed_at) {
-  EXPECT_EQ(refusal(""), "coarse string: it is empty; expected one or more of S, C or C(n), D(m), F(n)\n  \n  ^");
-  EXPECT_EQ(refusal("SX(3)"), "coarse string: there is no algorithm 'X'; expected S, C or C(n), D(m), F(n)\n  SX(3)\n   ^");
+  EXPECT_EQ(refusal(""), "coarse string: it is empty; expected one or more of S, C or C(n), D(m), F(n), T(n)\n  \n  ^");
+  EXPECT_EQ(refusal("SX(3)"), "coarse string: there is no algorithm 'X'; expected S, C or C(n), D(m), F(n), T(n)\n  SX(3)\n   ^");
   EXPECT_EQ(refusal("CD"), "coarse string: D needs a parameter, the most tasks in an aggregate: D(32)\n  CD\n    ^");
   EXPECT_EQ(refusal("DF(4)"), "coarse string: D needs a parameter, the most tasks in an aggregate: D(32)\n  DF(4)\n   ^");
   EXPECT_EQ(refusal("S(3)"), "coarse string: S takes no parameter\n  S(3)\n   ^");
@@ -39,8 +39,8 @@ TEST(coarse_string, mistakes_are_pointed_at) {
   EXPECT_EQ(refusal("D(1)"), "coarse string: the most tasks in an aggregate of D must be 2 to 1000000000\n  D(1)\n    ^");
   EXPECT_EQ(refusal("C(1)"), "coarse string: the most tasks in an aggregate of C must be 2 to 1000000000\n  C(1)\n    ^");
   EXPECT_EQ(refusal("F(99999999999999999999999)"), "coarse string: the most aggregates in a level of F must be 1 to 1000000000\n  F(99999999999999999999999)\n    ^");
-  EXPECT_EQ(refusal("S D(3)"), "coarse string: there is no algorithm ' '; expected S, C or C(n), D(m), F(n)\n  S D(3)\n   ^");
-  EXPECT_EQ(refusal(std::string("S\n\0", 3)), "coarse string: there is no algorithm '?'; expected S, C or C(n), D(m), F(n)\n  S??\n   ^");
+  EXPECT_EQ(refusal("S D(3)"), "coarse string: there is no algorithm ' '; expected S, C or C(n), D(m), F(n), T(n)\n  S D(3)\n   ^");
+  EXPECT_EQ(refusal(std::string("S\n\0", 3)), "coarse string: there is no algorithm '?'; expected S, C or C(n), D(m), F(n), T(n)\n  S??\n   ^");
   EXPECT_EQ(refusal(std::string(1001, 'S')), "coarse string: 1001 characters, at most 1000 are read");
 }
 
