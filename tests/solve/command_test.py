@@ -72,6 +72,10 @@ class Refusals(InFolder):
     def test_single_rows_are_not_distributed(self):
         self.refused("--matrix", "cube:3", "--memory", "distribute", "--coarsen", "none", says=["--memory distribute", "coarse string"])
 
+    def test_no_method_no_solution(self):
+        for option in ["-o", "--report"]:
+            self.refused("--matrix", "cube:3", "--method", "none", option, self.path("x"), says="--method none")
+
     def test_files(self):
         for text, says in [
                 ("", ":1:"), ("junk\n", "header"), (HEADER, "missing"),
@@ -166,6 +170,12 @@ class Runs(InFolder):
         if interleaved.returncode == 2 and "refuses" in interleaved.stderr:
             self.skipTest("the system refuses to interleave memory")
         self.assertEqual(json.loads(interleaved.stdout)["memory"], "interleave")
+
+    def test_no_method(self):
+        j = self.solved("--matrix", "cube:10", "--method", "none")
+        self.assertEqual((j["method"], j["iterations"]), ("none", 0))
+        self.assertGreater(j["solve_seconds"], 0)
+        self.assertNotIn("residual", weir("--matrix", "cube:10", "--method", "none").stdout)
 
     def test_solution_of_a_file(self):
         out = self.path("x.mtx")

@@ -29,7 +29,8 @@ using namespace weir::solver;
 
 struct solve_options {
   std::string file, generator, rhs, output, report;
-  std::string order = "natural", method = "gmres", coarsen, policy, memory;
+  std::string order = "natural", method = "gmres", policy, memory;
+  std::optional<std::string> coarsen;
   int level = 0, workers = 0, restart = 30, iterations = 1000, repeat = 3;
   double tolerance = 1e-8, shift = 0;
   bool json = false;
@@ -67,9 +68,14 @@ class progress_line {
   std::chrono::steady_clock::time_point last_{};
 };
 
-// Measured on grids: rows of a natural order follow each other; in nested dissection there are many first rows, and what they
-// release is put together twice.
-std::string default_coarsen(ordering how) { return how == ordering::nested_dissection ? "D(400)D(30)" : "CD(4)"; }
+// Rows of a natural order follow each other. In nested dissection its parts do, of which each worker gets several; what
+// separates them is shared out level by level.
+std::string default_coarsen(ordering how, std::size_t rows, int workers) {
+  if (how != ordering::nested_dissection) return "CD(4)";
+  constexpr std::size_t parts_of_each = 32;
+  const auto w = static_cast<std::size_t>(workers);
+  return fmt::format("T({})F({})", std::max<std::size_t>(2, rows / (parts_of_each * w)), 2 * w);
+}
 
 // Small, so that a coarse string that makes no sense is found before a matrix has been read.
 void check_coarsen(const std::string& coarsen) {
@@ -88,11 +94,12 @@ void check_memory(const solve_options& o) {
   if (o.memory == distribute && o.coarsen == "none") throw matrix_error("--memory distribute shares aggregates out among nodes: expected a coarse string, not --coarsen none");
 }
 
-// Regions of weir emulate --roi.
+// Regions of weir emulate --roi: the last run of each kind, when memory and caches are as they will be.
 enum region : std::uint8_t { factor_region, sequential_factor_region, solve_region, sequential_solve_region, read_region, sequential_read_region };
 
 template <region Number, class F>
-double seconds_of_region(const F& what) {
+double seconds_of_region(bool last, const F& what) {
+  if (!last) return seconds_of(what);
   WEIR_REGION_BEGIN(Number);
   const double seconds = seconds_of(what);
   WEIR_REGION_END(Number);
@@ -104,8 +111,9 @@ void check(const solve_options& o) {
   if (!(o.tolerance > 0 && o.tolerance < 1)) throw matrix_error(fmt::format("--tol {:g}: expected a number between 0 and 1", o.tolerance));
   if (!(o.shift >= 0 && o.shift <= std::numeric_limits<double>::max())) throw matrix_error(fmt::format("--shift {:g}: expected a number that is not negative", o.shift));
   parse_ordering(o.order);
-  parse_method(o.method);
-  check_coarsen(o.coarsen);
+  if (o.method != "none") parse_method(o.method);
+  if (o.method == "none" && !(o.output.empty() && o.report.empty())) throw matrix_error("--method none has no solution to write: expected gmres, cg or bicgstab with -o or --report");
+  if (o.coarsen) check_coarsen(*o.coarsen);
   check_memory(o);
 }
 
@@ -120,6 +128,7 @@ class solving {
     reorder();
     factor();
     measure_substitution();
+    if (options_.method == "none") return print(), 0;
     iterate();
     return finish();
   }
@@ -186,10 +195,11 @@ class solving {
   }
   // What auto tries needs factors. The workers are the first to write them: that decides where they lie.
   void aggregate_rows() {
-    if (options_.coarsen == "auto") row_tasks(*factors_, default_coarsen(parse_ordering(options_.order))).factor(*rt_, *factors_, a_);
-    facts_.aggregate_seconds = seconds_of([&] { tasks_.emplace(*factors_, options_.coarsen, *rt_); });
+    const std::string usual = default_coarsen(parse_ordering(options_.order), static_cast<std::size_t>(a_.rows), rt_->workers()), coarsen = options_.coarsen.value_or(usual);
+    if (coarsen == "auto") row_tasks(*factors_, usual).factor(*rt_, *factors_, a_);
+    facts_.aggregate_seconds = seconds_of([&] { tasks_.emplace(*factors_, coarsen, *rt_); });
     facts_.tasks = tasks_->tasks(), facts_.edges = tasks_->edges(), facts_.aggregated_tasks = tasks_->aggregated_tasks();
-    facts_.coarsen = options_.coarsen == "auto" ? "auto: " + tasks_->coarsening() : options_.coarsen;
+    facts_.coarsen = coarsen == "auto" ? "auto: " + tasks_->coarsening() : coarsen;
     if (facts_.memory == distribute) facts_.distribute_seconds = seconds_of([&] { facts_.pages = tasks_->distribute(*rt_, *factors_, a_); facts_.pages += tasks_->place(b_); });
   }
   // Names the row as the user's matrix has it.
@@ -204,8 +214,9 @@ class solving {
   void compare(double& parallel, const std::function<void()>& in_parallel, double& sequential, const std::function<void()>& in_sequence) const {
     parallel = sequential = std::numeric_limits<double>::infinity();
     for (int r = 0; r < options_.repeat; r++) {
-      parallel = std::min(parallel, seconds_of_region<Parallel>(in_parallel));
-      sequential = std::min(sequential, seconds_of_region<region{Parallel + 1}>(in_sequence));
+      const bool last = r + 1 == options_.repeat;
+      parallel = std::min(parallel, seconds_of_region<Parallel>(last, in_parallel));
+      sequential = std::min(sequential, seconds_of_region<region{Parallel + 1}>(last, in_sequence));
     }
   }
 
@@ -253,11 +264,15 @@ class solving {
       fmt::print(report_->stream(), "{}", to_html(facts_));
       report_->commit();
     }
-    fmt::print("{}", options_.json ? to_json(facts_) + "\n" : to_table(facts_));
-    std::fflush(stdout);
+    print();
     if (facts_.converged) return 0;
     fmt::print(stderr, "weir: {}: {} did not converge to {:g}: {}\n", facts_.matrix, options_.method, options_.tolerance, facts_.why);
     return 1;
+  }
+
+  void print() const {
+    fmt::print("{}", options_.json ? to_json(facts_) + "\n" : to_table(facts_));
+    std::fflush(stdout);
   }
 
   const solve_options& options_;
@@ -283,12 +298,12 @@ std::shared_ptr<const int> add_solve_command(CLI::App& app) {
   solve->add_option("--rhs", o->rhs, "Right side, a Matrix Market array; default: that of the solution 1, 2, ..., 10, 1, 2, ...")->type_name("b.mtx");
   solve->add_option("--ilu", o->level, "Level of fill")->check(CLI::Range(0, largest_level))->type_name("K");
   solve->add_option("--order", o->order, "Order of rows: natural, reverse Cuthill-McKee or nested dissection")->type_name("natural|rcm|nd");
-  solve->add_option("--method", o->method, "Krylov method")->type_name("gmres|cg|bicgstab");
+  solve->add_option("--method", o->method, "Krylov method; none: factorisation and triangular solves are timed, and nothing is solved")->type_name("gmres|cg|bicgstab|none");
   solve->add_option("--restart", o->restart, "Vectors after which GMRES begins anew")->check(CLI::Range(1, most))->type_name("M");
   solve->add_option("--tol", o->tolerance, "Residual relative to the right side")->type_name("T");
   solve->add_option("--iterations", o->iterations, "Most iterations")->check(CLI::Range(0, most))->type_name("N");
   solve->add_option("--shift", o->shift, "What a pivot that is zero becomes, times the largest value of its row; 0: it is an error")->type_name("S");
-  solve->add_option("--coarsen", o->coarsen, "Coarse string that puts rows together to tasks, as CD(4), the default, or D(400)D(30), that for nd; auto: tried out; none: a task a row")->type_name("STRING|auto|none");
+  solve->add_option("--coarsen", o->coarsen, "Coarse string that puts rows together to tasks, as CD(4), the default; for nd T(n)F(m), n and m by the numbers of rows and workers; auto: tried out; none: a task a row")->type_name("STRING|auto|none");
   solve->add_option("--policy", o->policy, "Policy, with parameters as in push-weighted:in=1,out=2")->type_name("P");
   solve->add_option("--memory", o->memory, "Rows and vectors on several nodes: where they are written first, pages in turn, or where their tasks are sent, the default under the policy node-queues")->type_name("first-touch|interleave|distribute");
   solve->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->check(CLI::Range(0, 1 << 16))->type_name("N");
@@ -296,8 +311,7 @@ std::shared_ptr<const int> add_solve_command(CLI::App& app) {
   solve->add_option("-o,--output", o->output, "File for the solution")->type_name("x.mtx");
   solve->add_option("--report", o->report, "File for a page with a plot of the residuals")->type_name("FILE");
   solve->add_flag("--json", o->json, "One JSON object");
-  solve->callback([o, status, solve] {
-    if (solve->count("--coarsen") == 0) o->coarsen = default_coarsen(parse_ordering(o->order));
+  solve->callback([o, status] {
     check(*o);
     *status = solving(*o).run();
   });

@@ -44,6 +44,7 @@ std::vector<line> lines_of(const solve_facts& f) {
   };
   if (f.nodes > 1) all.push_back({"memory", f.pages.pages > 0 ? f.memory + ": " + f.pages.to_string() : f.memory, f.pages.pages > 0 ? duration(f.distribute_seconds) : ""});
   if (f.shifted_pivots > 0) all.push_back({"pivots", fmt::format("{} shifted", grouped(static_cast<std::size_t>(f.shifted_pivots))), ""});
+  if (f.method == "none") return all;
   all.push_back({f.method, f.converged ? fmt::format("{} iterations, residual {:.2e}", f.iterations, f.residual) : fmt::format("{} iterations, residual {:.2e}, not converged", f.iterations, f.residual), duration(f.iterate_seconds)});
   return all;
 }
