@@ -18,7 +18,9 @@ using cost_array = std::vector<float>;
 static_assert(makes_graph<offset_array&, task_array&> && makes_graph<const offset_array&, task_array&, cost_array&> && makes_graph<std::span<const std::size_t>, std::span<graph::task_id>, std::span<float>>);
 static_assert(!makes_graph<offset_array, task_array&> && !makes_graph<offset_array&, task_array> && !makes_graph<offset_array, task_array> && !makes_graph<std::array<std::size_t, 2>, task_array&>);
 static_assert(!makes_graph<offset_array&, task_array&, cost_array> && !makes_graph<offset_array, task_array&, cost_array&> && !makes_graph<offset_array, task_array, cost_array>);
-static_assert(!requires { graph(offset_array{0, 0}, {}); });
+template <class Offsets>
+concept makes_graph_without_edges = requires(Offsets&& offsets) { graph(std::forward<Offsets>(offsets), {}); };
+static_assert(makes_graph_without_edges<offset_array&> && !makes_graph_without_edges<offset_array>);
 
 struct arrays {
   std::vector<std::size_t> offsets{0};
@@ -282,7 +284,8 @@ TEST(bulk_graph, mistakes_are_refused) {
 
   runtime rt({.workers = 1});
   const sizes two{0, 0};
-  graph g(two, ids{});
+  const ids no_edges;
+  graph g(two, no_edges);
   WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { g.run(rt); }), "without a body");
   WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { g.add([] {}); }), "a graph in bulk");
   WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { g.precede(0, 0); }), "a graph in bulk");
