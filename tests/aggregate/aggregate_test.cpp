@@ -175,7 +175,9 @@ TEST(aggregate, subtrees_are_ranges) {
     std::vector<std::size_t> size(p.count, 0), outside(p.count, 0);
     for (std::size_t at = 0; at < g.tasks(); at++) {
       const index of = p.of[in.at(at)];
-      if (at > 0) ASSERT_LE(of - p.of[in.at(at - 1)], 1u);
+      if (at > 0) {
+        ASSERT_LE(of - p.of[in.at(at - 1)], 1u);
+      }
       size[of]++;
       for (index b : g.before.view().of(in.at(at))) outside[of] += p.of[b] != of ? 1 : 0;
     }
