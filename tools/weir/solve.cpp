@@ -72,7 +72,7 @@ class progress_line {
 // separates them is shared out level by level.
 std::string default_coarsen(ordering how, std::size_t rows, int workers) {
   if (how != ordering::nested_dissection) return "CD(4)";
-  constexpr std::size_t parts_of_each = 32;
+  constexpr std::size_t parts_of_each = 8;
   const auto w = static_cast<std::size_t>(workers);
   return fmt::format("T({})F({})", std::max<std::size_t>(2, rows / (parts_of_each * w)), 2 * w);
 }
