@@ -41,7 +41,8 @@ move_report distribute_memory(const void* begin, std::size_t bytes);
 
 // Moves a range to a node (an index of this machine, as weir topo lists them). Contents stay as they are, and other threads
 // may use them meanwhile. Nothing is thrown where the system refuses: that is in the report. Throws usage_error if there is
-// no such node. Costs some microseconds a page that is moved, some 100 ns for any other.
+// no such node. Costs some microseconds a page that is moved, some 100 ns for any other. Memory in huge pages moves by whole
+// huge pages: where nodes change within one of them, the last part moved decides.
 template <class T>
 move_report move(std::span<T> memory, int node) {
   return detail::move_memory(memory.data(), memory.size_bytes(), node);

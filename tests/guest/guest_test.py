@@ -130,7 +130,8 @@ def pages_are_placed(output):
 
 def rows_are_distributed(output):
     """`weir solve` put the factors, the matrix and its vectors where the tasks are, and still found the solution."""
-    run = next(json.loads(line) for line in output.splitlines() if line.startswith("{"))
+    # The guest's console is a terminal, and the object follows a progress line that was wiped.
+    run = next(json.loads(line[line.index("{"):]) for line in output.splitlines() if '{"matrix"' in line)
     pages = run["pages"]
     if run["memory"] != "distribute" or not run["converged"] or pages["refused"] != 0 or pages["moved"] + pages["promised"] < 300:
         raise Failed(f"memory {run['memory']}, pages {pages}, converged {run['converged']}")

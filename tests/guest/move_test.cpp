@@ -3,6 +3,8 @@
 
 #include "guest_machine.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 
@@ -67,6 +69,23 @@ TEST_F(Move, DistributedMemoryIsOnAllNodesInOrder) {
 }
 
 // Columns of a grid, one task an element; a row is a level, and has a page for each node.
+// Large enough for huge pages, which would move as a whole: it has none.
+class memory_in_small_pages {
+ public:
+  explicit memory_in_small_pages(std::size_t bytes) : bytes_(bytes), first_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (first_ == MAP_FAILED) throw std::bad_alloc();
+    madvise(first_, bytes, MADV_NOHUGEPAGE);
+  }
+  ~memory_in_small_pages() { munmap(first_, bytes_); }
+  memory_in_small_pages(const memory_in_small_pages&) = delete;
+  memory_in_small_pages& operator=(const memory_in_small_pages&) = delete;
+  std::span<unsigned char> span() const { return {static_cast<unsigned char*>(first_), bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  void* first_;
+};
+
 TEST_F(Move, ACoarseGraphTakesItsMemoryWithIt) {
   const std::vector<int> nodes = nodes_with_cpus();
   const std::size_t in_a_page = os::page_bytes() / sizeof(double);
@@ -78,8 +97,8 @@ TEST_F(Move, ACoarseGraphTakesItsMemoryWithIt) {
       if (y > 0) before.push_back((y - 1) * side + x);
       offsets.push_back(before.size());
     }
-  std::vector<unsigned char> memory;
-  const std::span all = pages_of(memory, 64 * side * sizeof(double) / os::page_bytes());
+  const memory_in_small_pages memory(64 * side * sizeof(double));
+  const std::span all = memory.span();
   std::ranges::fill(all, static_cast<unsigned char>(0));
   const std::span values(reinterpret_cast<double*>(all.data()), 64 * side);
   graph g(offsets, before);
