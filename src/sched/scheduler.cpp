@@ -121,8 +121,9 @@ bool scheduler::wake_one_of_node(int node) {
 bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   if (f->required) {
     note_sender(self, f);
-    required_[static_cast<std::size_t>(f->affinity)].push(f);
-    wake_one_of_node(f->affinity);
+    const int node = f->affinity;  // once it is pushed it may have run, and be gone
+    required_[static_cast<std::size_t>(node)].push(f);
+    wake_one_of_node(node);
     return true;
   }
   if (policy_.discipline == place::queues::central) {
