@@ -22,7 +22,7 @@ class scope {
   scope& operator=(const scope&) = delete;
   // Waits for what is left, without throwing.
   ~scope() {
-    if (!state_.complete() || state_.cancelled()) end();
+    if (!state_.complete() || state_.reasons_to_skip.load(std::memory_order_relaxed) != 0) end();
   }
 
   // As runtime::spawn, but the task belongs to this scope.
@@ -49,7 +49,7 @@ class scope {
   void end() noexcept;
 
   detail::runtime_state* runtime_;
-  detail::scope_state state_{true};
+  detail::scope_state state_;
 };
 
 }  // namespace weir

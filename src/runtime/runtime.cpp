@@ -233,13 +233,13 @@ runtime::open_end::~open_end() {
   state_->engine.notify_waiters();
 }
 
-scope::scope(runtime& rt) : runtime_(rt.state_.get()) {}
+scope::scope(runtime& rt) : runtime_(rt.state_.get()), state_(true, runtime_->engine.running_task()) {}
 
 void scope::end() noexcept {
   if (runtime_->engine.forked()) return;
   engine::engine& e = runtime_->engine;
   try {
-    const engine::waited_for_inside waited_for(state_, e.scope_of_running_task());
+    const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
     e.wait_on_any_stack(state_);
   } catch (...) {  // the destructor's promise; wait() is there for who wants to know
   }
@@ -257,7 +257,7 @@ void scope::wait() {
   }
   engine::engine& e = runtime_->engine;
   detail::wait_and_rethrow(e, state_, [&] {
-    const engine::waited_for_inside waited_for(state_, e.scope_of_running_task());
+    const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
     e.wait_for(state_);
   });
 }
@@ -276,7 +276,7 @@ bool cancelled() noexcept {
   const engine::slot* s = engine::engine::this_worker();
   if (s == nullptr || s->queues.running == nullptr) return false;
   const detail::scope_state& scope = s->queues.running->scope != nullptr ? *s->queues.running->scope : s->owner.root();
-  return scope.failed() || s->owner.ends_early(scope);
+  return scope.failed() || s->owner.ends_early(*s, scope);
 }
 
 }  // namespace this_task

@@ -170,13 +170,79 @@ TEST(cancel, of_a_scope_is_no_failure_of_those_inside) {
   EXPECT_NO_THROW(outer.wait());
 }
 
-// Cancelled and never waited for, in one scope after the other.
+// Who creates a task in another's scope may run it at once, but has nothing to do with it.
+TEST(cancel, of_a_scope_concerns_no_tasks_created_in_others) {
+  watchdog dog(60);
+  for (const int workers : {1, 3}) {
+    runtime rt({.workers = workers});
+    std::atomic<int> ran{0}, cancelled{0};
+    scope others(rt), ends(rt);
+    ends.spawn([&] {
+      ends.cancel();
+      for (int i = 0; i < 1000; i++)
+        others.spawn([&] {
+          cancelled += this_task::cancelled();
+          ran++;
+        });
+    });
+    ends.wait();
+    EXPECT_NO_THROW(others.wait());
+    EXPECT_EQ(ran, 1000);
+    EXPECT_EQ(cancelled, 0);
+  }
+}
+
+// Tasks of two scopes create tasks in the other one, while some other scope has ended early, so that all look.
+TEST(cancel, of_scopes_whose_tasks_create_in_one_another) {
+  watchdog dog(60);
+  for (const int workers : {1, 2, 5}) {
+    runtime rt({.workers = workers});
+    scope ended(rt);
+    ended.cancel();
+    for (std::size_t round = 0; round < effort(20); round++) {
+      std::atomic<int> ran{0};
+      rt.run([&] {
+        scope a(rt), b(rt);
+        const auto ping_pong = [&](auto&& self, scope& here, scope& there, int depth) -> void {
+          ran++;
+          if (depth == 0) return;
+          for (int i = 0; i < 3; i++) there.spawn([&, depth] { self(self, there, here, depth - 1); });
+        };
+        for (int i = 0; i < 3; i++) a.spawn([&] { ping_pong(ping_pong, a, b, 4); });
+        a.wait();
+        b.wait();
+        a.wait();
+        b.wait();
+        a.wait();
+      });
+      EXPECT_EQ(ran, 3 * (1 + 3 + 9 + 27 + 81));
+    }
+  }
+}
+
+// A task makes a scope and is itself run at once, within a creator whose scope ends early: that of the maker's tasks does, too.
+TEST(cancel, of_a_scope_ends_those_made_by_tasks_run_at_once) {
+  watchdog dog(60);
+  runtime rt({.workers = 1});
+  std::atomic<int> ran{0};
+  scope outer(rt);
+  outer.spawn([&] {
+    outer.cancel();
+    scope inner(rt);
+    for (int i = 0; i < 100; i++) inner.spawn([&] { ran++; });
+  });
+  outer.wait();
+  EXPECT_EQ(ran, 0);
+}
+
+// Cancelled, or failed, and never waited for, in one scope after the other.
 TEST(cancel, of_scopes_that_are_destroyed) {
   runtime rt({.workers = 2});
   for (int i = 0; i < 100; i++) {
     scope s(rt);
     if (i % 2 == 0) s.spawn([] {});
-    s.cancel();
+    if (i % 4 < 2) s.cancel();
+    else s.spawn([] { throw 1; });
   }
   std::atomic<int> ran{0};
   scope s(rt);

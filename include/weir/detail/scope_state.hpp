@@ -9,6 +9,16 @@
 
 namespace weir::detail {
 
+struct frame;
+struct scope_state;
+
+// Of a thread that runs tasks on top of one another: the scope of a task that has created the next one, or waits. On that
+// thread's stack.
+struct scope_outside {
+  const scope_state* scope;
+  const scope_outside* below;  // null: no creator's, the task came from a queue
+};
+
 struct scope_state {
   static constexpr std::int64_t one_waiter = std::int64_t{1} << 48;
 
@@ -21,17 +31,21 @@ struct scope_state {
   static constexpr std::uint32_t was_cancelled = 1, has_failed = 2;
   atomic<std::uint32_t> reasons_to_skip{0};
   // Of the task that is waiting for this scope, in its body: it cannot be complete before this one is.
-  atomic<const scope_state*> outer{nullptr};
+  atomic<const scope_outside*> outer{nullptr};
   const bool fails_as_a_whole;  // a failed task is a reason to skip the rest
+  const frame* const maker;     // the task that made it, not to be followed: it may be gone
 
-  explicit scope_state(bool fails_whole = false) noexcept : fails_as_a_whole(fails_whole) {}
+  explicit scope_state(bool fails_whole = false, const frame* made_by = nullptr) noexcept : fails_as_a_whole(fails_whole), maker(made_by) {}
 
   bool cancelled() const noexcept { return (reasons_to_skip.load(std::memory_order_relaxed) & was_cancelled) != 0; }
-  // For its tasks: while they run all scopes outside are there.
-  bool ends_early() const noexcept {
-    for (const scope_state* s = this; s != nullptr; s = s->outer.load(std::memory_order_acquire))
+  // For its tasks: while they run all scopes outside are there. `out`: of those below on the stack, if a creator runs it.
+  bool ends_early(const scope_outside* out) const noexcept {
+    for (const scope_state* s = this;; out = out->below) {
       if (s->reasons_to_skip.load(std::memory_order_relaxed) != 0) return true;
-    return false;
+      if (out == nullptr) out = s->outer.load(std::memory_order_acquire);
+      if (out == nullptr) return false;
+      s = out->scope;
+    }
   }
 
   bool complete() const noexcept { return (outstanding.load(std::memory_order_acquire) & (one_waiter - 1)) == 0; }

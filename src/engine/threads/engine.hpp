@@ -51,13 +51,15 @@ inline constexpr std::int64_t credit_batch = 64;
 // How often a task's time is taken: two looks at the clock, some 50 ns together.
 inline constexpr std::uint64_t tasks_per_sample = 64;
 
-// As long as a task waits for a scope, or runs one of its tasks at once, that scope ends early with the task's own. Not
-// longer: who guarantees that the one outside is still there is that task.
+using detail::scope_outside;
+
+// As long as a task waits for a scope, that ends early with the task's own.
 class waited_for_inside {
  public:
-  // `outer`: null if it is no task that waits. Several may wait; the first one counts.
-  waited_for_inside(scope_state& s, const scope_state* outer) noexcept : scope_(s), first_(outer != nullptr && outer != &s && s.outer.load(std::memory_order_relaxed) == nullptr) {
-    if (first_) scope_.outer.store(outer, std::memory_order_release);
+  // `out.scope`: null if it is no task that waits. Several may wait; the first one counts.
+  waited_for_inside(scope_state& s, const scope_outside& out) noexcept : scope_(s), out_(out) {
+    const scope_outside* nobody = nullptr;
+    first_ = out.scope != nullptr && out.scope != &s && s.outer.compare_exchange_strong(nobody, &out_, std::memory_order_release, std::memory_order_relaxed);
   }
   ~waited_for_inside() {
     if (first_) scope_.outer.store(nullptr, std::memory_order_relaxed);
@@ -67,7 +69,8 @@ class waited_for_inside {
 
  private:
   scope_state& scope_;
-  const bool first_;
+  const scope_outside out_;
+  bool first_;
 };
 
 class engine;
@@ -87,6 +90,7 @@ struct alignas(cache_line_bytes) slot {
   atomic<std::uint32_t> taken{0};       // guests: in use by a thread
   stack_floors floors;                  // workers: of their stacks
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
+  const scope_outside* outside = nullptr;  // of the running task, if a creator runs it
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
   std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)
   std::uint64_t alone_pause_ns = 0;     // until that is tried again
@@ -97,6 +101,23 @@ struct alignas(cache_line_bytes) slot {
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
 
   int index() const { return queues.index; }
+};
+
+// While a creator runs a task at once: what is outside of that, other than of a task from a queue. A scope that the creator
+// itself has made is waited for by it. Any other scope has nothing to do with it.
+class run_by_creator {
+ public:
+  run_by_creator(slot& s, const scope_state& creators, const scope_state& its) noexcept : slot_(s), before_(s.outside), out_{&creators, before_} {
+    if (&its != &creators) s.outside = its.maker == s.queues.running ? &out_ : nullptr;
+  }
+  ~run_by_creator() { slot_.outside = before_; }
+  run_by_creator(const run_by_creator&) = delete;
+  run_by_creator& operator=(const run_by_creator&) = delete;
+
+ private:
+  slot& slot_;
+  const scope_outside* const before_;
+  const scope_outside out_;
 };
 
 // The slot a thread uses in some engine.
@@ -183,14 +204,18 @@ class engine {
     if (s.reasons_to_skip.load(std::memory_order_relaxed) == 0) return;
     if (s.reasons_to_skip.exchange(0, std::memory_order_relaxed) != 0) ended_early_.fetch_sub(1, std::memory_order_relaxed);
   }
-  // For tasks of the scope.
-  bool ends_early(const scope_state& s) const { return ended_early_.load(std::memory_order_relaxed) != 0 && s.ends_early(); }
-  // Null: the calling thread is in no task.
-  const scope_state* scope_of_running_task() { return scope_of_running_task(current()); }
-  const scope_state* scope_of_running_task(const slot& s) const {
-    const frame* const f = s.queues.running;
-    return f == nullptr ? nullptr : f->scope != nullptr ? f->scope : &root_;
+  // For a task of the scope that runs, or is about to run, on this thread.
+  bool ends_early(const slot& s, const scope_state& scope) const { return ended_early_.load(std::memory_order_relaxed) != 0 && scope.ends_early(s.outside); }
+  // Null: the calling thread is in no task of this engine. Any thread may ask, also of a child process.
+  const frame* running_task() const {
+    const slot* const s = this_worker();
+    return s != nullptr && &s->owner == this ? s->queues.running : nullptr;
   }
+  scope_outside where_running_task_is() {
+    const frame* const f = running_task();
+    return {f == nullptr ? nullptr : &scope_of(*f), f == nullptr ? nullptr : this_worker()->outside};
+  }
+  scope_state& scope_of(const frame& f) { return f.scope != nullptr ? *f.scope : root_; }
   bool bound() const { return bound_; }
   bool bind_refused() const { return bind_refused_.load(std::memory_order_relaxed) != 0; }
   template <class F> void for_each_slot(F&& f) const;

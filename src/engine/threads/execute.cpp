@@ -2,6 +2,7 @@
 #include "engine/threads/engine.hpp"
 
 #include <string>
+#include <utility>
 
 namespace weir::engine {
 namespace {
@@ -206,6 +207,7 @@ inline void engine::run_one(slot& s, frame* f) {
 void engine::execute(slot& s, frame* f) {
   frame* const outer = s.queues.running;
   scope_state* const outer_scope = s.scope;
+  const scope_outside* const outside = std::exchange(s.outside, nullptr);
   while (f != nullptr) {
     if (f->scope != s.scope) enter_scope(s, f->scope);
     run_one(s, f);
@@ -217,6 +219,7 @@ void engine::execute(slot& s, frame* f) {
     }
     f = next;
   }
+  s.outside = outside;
   if (outer != nullptr && s.scope != outer_scope) enter_scope(s, outer_scope);
 }
 
@@ -224,10 +227,8 @@ void engine::execute(slot& s, frame* f) {
 void engine::run_created(slot& s, frame* f) {
   scope_state* const outer_scope = s.scope;
   if (f->scope != outer_scope) enter_scope(s, f->scope);
-  if (f->scope != nullptr && f->scope != outer_scope) {
-    const waited_for_inside runs(*f->scope, scope_of_running_task(s));
-    run_one(s, f);
-  } else {
+  {
+    const run_by_creator inside(s, scope_of(*s.queues.running), scope_of(*f));
     run_one(s, f);
   }
   if (!s.flow.ready.empty()) route_ready(s, false);
@@ -262,7 +263,7 @@ const char* engine::run_watched(slot& s, frame* f) {
 // Null if the outputs are good, else the name of the task that is to blame.
 const char* engine::run_body(slot& s, frame* f) {
   const char* cause = f->skipped_because.load(std::memory_order_relaxed);
-  if (cause == nullptr && ends_early(f->scope != nullptr ? *f->scope : root_)) cause = of_ended_scope;
+  if (cause == nullptr && ends_early(s, scope_of(*f))) cause = of_ended_scope;
   if (cause != nullptr) [[unlikely]] {
     note_skipped(f, cause);
     destroy_closure(f);
@@ -332,7 +333,7 @@ void engine::count_bytes(slot& s, frame* f) {
 
 void engine::record_failure(frame* f, const char* name, std::exception_ptr cause) {
   scope_state& scope = f->scope != nullptr ? *f->scope : root_;
-  const bool ended_outside = cause == nullptr ? name == of_ended_scope : ends_early(scope) && is_cancellation(cause);
+  const bool ended_outside = cause == nullptr ? name == of_ended_scope : ends_early(current(), scope) && is_cancellation(cause);
   if (ended_outside && scope.cancelled()) return;  // as was asked for
   if (!scope.claim_failure()) return;
   if (scope.fails_as_a_whole && cause != nullptr) end_early(scope, scope_state::has_failed);

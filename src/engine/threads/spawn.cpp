@@ -2,7 +2,6 @@
 #include "engine/threads/engine.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 namespace weir::engine {
@@ -102,12 +101,11 @@ bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body
   frame here;
   here.scope = scope;
   scope_state& its = scope != nullptr ? *scope : root_;
-  std::optional<waited_for_inside> runs;
-  if (counts) runs.emplace(its, scope_of_running_task(s));
-  if (ends_early(its)) [[unlikely]] {
+  frame* const outer = s.queues.running;
+  const run_by_creator inside(s, scope_of(*outer), its);
+  if (ends_early(s, its)) [[unlikely]] {
     note_skipped(&here, of_ended_scope);
   } else {
-    frame* const outer = s.queues.running;
     s.queues.running = &here;
     s.depth++;
     const bool timed = !one_worker_ && ((s.queues.finished.read() & (tasks_per_sample - 1)) == 0 || s.queues.sizes.probing());
@@ -121,7 +119,6 @@ bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body
     s.queues.running = outer;
     s.depth--;
   }
-  runs.reset();  // the scope may be gone when it is told
   s.queues.finished.add(1);
   if (counts && scope->finish(1)) notify_all();
   return true;
