@@ -219,7 +219,9 @@ frame* scheduler::take_own(slot_queues& self) {
     if (nodes_ > 1)
       if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
   }
-  return self.pushed.try_pop();
+  frame* const sent = self.pushed.try_pop();
+  if (sent != nullptr && !self.searching) self.hungry = slot_queues::hunger::none;
+  return sent;
 }
 
 // While the task just taken runs: mostly the thief's next one. Its lines are in the caches of its creator.
@@ -247,10 +249,11 @@ bool scheduler::no_progress(const slot_queues& self, const slot_queues& victim) 
   return before != slot_queues::had_nothing && victim.finished.read() == before;
 }
 
-// From a worker of another node. A patient thief has seen its offer; a greedy one does not rely on that: the owner may be
-// in a long task while others fill its inbox.
+// From a worker of another node. A patient thief has seen its offer; the others do not rely on that: the owner may hold
+// less than it would offer, or be in a long task while others fill its inbox.
 bool scheduler::may_take(const slot_queues& self, const slot_queues& victim, manners how) {
-  return (how != manners::patient && no_progress(self, victim)) || leaves_something(victim);
+  if (how >= manners::hungry && leaves_something_to_hungry(self, victim)) return true;
+  return (how >= manners::greedy && no_progress(self, victim)) || leaves_something(victim);
 }
 
 frame* scheduler::take_initial(slot_queues& self) {
@@ -301,7 +304,7 @@ frame* scheduler::steal_round(slot_queues& self, manners how, bool far) {
     if (frame* f = take_from_far_containers(self)) return f;
   const auto& levels = victims_[static_cast<std::size_t>(self.node)];
   const std::size_t end = far ? levels.size() : 1;
-  const std::uint64_t watch_at = how == manners::patient && self.sizes.all_small() ? os::now_ns() : 0;
+  const std::uint64_t watch_at = how <= manners::hungry && self.sizes.all_small() ? os::now_ns() : 0;
   for (std::size_t level = 0; level < end; level++) {
     if (frame* f = steal_level(self, levels[level], level > 0 && anything_held_back(), how, watch_at)) {
       self.steals[level].add(1);
@@ -363,7 +366,7 @@ void scheduler::published(slot_queues& self) {
   if (watching_.load(std::memory_order_relaxed) > 0 && self.sizes.all_small()) return;
   if (anything_held_back()) update_offer(self);
   light_fence();
-  if (anything_held_back() && dozing_.load(std::memory_order_relaxed) > 0 && !leaves_something(self)) {
+  if (anything_held_back() && only_others_doze(self)) {
     const auto& mates = workers_of_node_[static_cast<std::size_t>(self.node)];
     if (mates.size() > 1) sleep.wake_any_of(mates.front(), mates.back() + 1);
     return;

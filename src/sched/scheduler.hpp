@@ -59,6 +59,8 @@ struct alignas(cache_line_bytes) slot_queues {
   std::uint32_t typical_task_us = 0;          // running average of a sample; see doze_microseconds()
   std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze, or had_nothing
   bool took_notes = false;                    // in finished_before, while it spins
+  enum class hunger : std::uint8_t { none, some, much } hungry = hunger::none;  // since it was sent more than one task at a time
+  bool searching = false;
   bool offering = false;                      // on the offer board
 
   static constexpr std::uint64_t had_nothing = ~std::uint64_t{0};
@@ -109,9 +111,12 @@ class scheduler {
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
   // One round of stealing, from workers of the own node, guests, and, if it is to look far, those of other nodes. A
-  // patient thief takes from workers of other nodes only what is more than far_reserve_tasks; a greedy one takes
+  // patient thief takes from workers of other nodes only what is more than far_reserve_tasks; a hungry one also what
+  // they made ready themselves, but their last task, and in the end what was sent to them; a greedy one takes besides
   // anything from those that finished no task while it dozed, but initial tasks; a desperate one takes also those.
-  enum class manners { patient, greedy, desperate };
+  enum class manners { patient, hungry, greedy, desperate };
+// Which a worker has at any rate.
+  manners manners_of(const slot_queues& self) const { return self.hungry == slot_queues::hunger::none ? manners::patient : manners::hungry; }
   frame* steal_round(slot_queues& self, manners, bool far);
   // From where the last task came from, if that was a neighbour: who has one task to spare mostly has several, and a
   // worker that goes on stealing need not be counted as searching. Not for small tasks.
@@ -129,7 +134,9 @@ class scheduler {
   // A worker's own queues are empty; it begins to look elsewhere.
   void starts_to_steal(slot_queues& self) {
     if (nodes_ > 1) offers_.idle(self.index);
+    self.searching = true;
   }
+  void stops_stealing(slot_queues& self) { self.searching = false; }
   // Whether such a round could find something. `with_left`: or would, if it did not leave small tasks to those who have
   // them.
   bool any_work_for(const slot_queues& self, manners, bool with_left = true) const;
@@ -164,17 +171,33 @@ class scheduler {
   // and what is taken from it then is far from its data for good. At most a second: the estimate may be wrong.
   static constexpr std::uint32_t shortest_doze_microseconds = 100'000, longest_doze_microseconds = 1'000'000;
   static std::uint32_t doze_microseconds(const slot_queues& self) { return std::clamp(16 * self.typical_task_us, shortest_doze_microseconds, longest_doze_microseconds); }
-  // A worker that sees only such things dozes for a time, and then has the manners that this returns. It dozes longer
-  // each time nothing comes of it. While one does, publishers need not wake others for so little.
+  // A worker that has been idle for some tasks' time becomes hungry: nothing is being sent to it, so where it runs its
+  // tasks matters less than that it runs any. Shorter: in a wave front, whose workers wait for their neighbours, thefts
+  // undo the placement. Longer: where data lie on few nodes, the others' workers do nothing.
+  static constexpr std::uint64_t tasks_until_hungry = 4;
+  // Shortest: a theft from another node costs that much of it. Unknown: of a worker that has run nothing yet.
+  static constexpr std::uint64_t shortest_hunger_microseconds = 100, unknown_hunger_microseconds = 500;
+  static std::uint64_t hunger_microseconds(const slot_queues& self) {
+    return self.typical_task_us == 0 ? unknown_hunger_microseconds : std::max(shortest_hunger_microseconds, tasks_until_hungry * self.typical_task_us);
+  }
+  void grow_hungry(slot_queues& self, slot_queues::hunger now) const {
+    if (anything_held_back()) self.hungry = std::max(self.hungry, now);
+  }
+  // A worker that sees only such things dozes for a time, and then has the manners that this returns. It dozes twice as
+  // long each time nothing comes of it. While one does, publishers need not wake others for less than it would take.
   template <class AnyWorkLeft, class EverybodyAsleep>
   manners doze(slot_queues& self, held_back what, unsigned earlier, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
-    dozing_.fetch_add(1, std::memory_order_relaxed);
     const bool initial = what == held_back::initial_tasks;
-    const std::uint32_t once = doze_microseconds(self), most = longest_doze_microseconds;
-    const bool time_is_up = sleep.doze(self.index, any_work_left, everybody_asleep, initial ? most : std::min(most, once << std::min(earlier / 2, 4u)));
-    dozing_.fetch_sub(1, std::memory_order_relaxed);
+    const std::uint64_t longest = longest_doze_microseconds, us = initial ? longest : std::min(longest, hunger_microseconds(self) << std::min(earlier, 16u));
+    atomic<int>& dozing = self.hungry == slot_queues::hunger::none ? dozing_ : dozing_hungry_;
+    dozing.fetch_add(1, std::memory_order_relaxed);
+    const bool time_is_up = sleep.doze(self.index, any_work_left, everybody_asleep, static_cast<std::uint32_t>(us));
+    dozing.fetch_sub(1, std::memory_order_relaxed);
     atomic_fence(std::memory_order_seq_cst);  // a publisher that still saw us dozing published before we look again
-    return !time_is_up ? manners::patient : initial ? manners::desperate : manners::greedy;
+    if (!time_is_up) return manners::patient;
+    if (initial) return manners::desperate;
+    grow_hungry(self, earlier < dozes_until_very_hungry ? slot_queues::hunger::some : slot_queues::hunger::much);
+    return us < doze_microseconds(self) ? manners::hungry : manners::greedy;
   }
 
   sleep_control<> sleep;
@@ -183,8 +206,13 @@ class scheduler {
   // What a worker of another node is left with: it will get to these soon, near their data. Fewer: tasks that were just
   // placed are stolen back, and locality with them. More: imbalance between nodes lasts longer.
   static constexpr std::size_t far_reserve_tasks = 3;
+  // By a hungry thief. What it is running is not counted; 0: it is robbed of what it would run next.
+  static constexpr std::size_t reserve_from_hungry_tasks = 1;
 
  private:
+  // Three of them are 28 tasks' time. Fewer: what was sent to a worker that is a little behind goes elsewhere.
+  static constexpr unsigned dozes_until_very_hungry = 2;
+
   bool route_elsewhere(slot_queues& self, frame*);
   void order_victims();
   // Thieves leave a far worker its last tasks where a rule placed them there. Without a rule stealing is what distributes
@@ -199,6 +227,16 @@ class scheduler {
   frame* take_from_far_containers(slot_queues& self);
   static std::size_t held_tasks(const slot_queues& q) { return q.normal.size() + q.urgent.size() + q.pushed.size() + q.pushed_urgent.size(); }
   static bool leaves_something(const slot_queues& victim) { return held_tasks(victim) > far_reserve_tasks; }
+  // Those who doze would not come for what this worker has. If it has more than one task, hungry ones do.
+  bool only_others_doze(const slot_queues& self) const {
+    if (leaves_something(self)) return false;
+    const bool hungry = dozing_hungry_.load(std::memory_order_relaxed) > 0;
+    return hungry ? self.normal.size() + self.urgent.size() <= reserve_from_hungry_tasks : dozing_.load(std::memory_order_relaxed) > 0;
+  }
+  static bool leaves_something_to_hungry(const slot_queues& self, const slot_queues& victim) {
+    const bool very = self.hungry == slot_queues::hunger::much;
+    return victim.normal.size() + victim.urgent.size() + (very ? victim.pushed.size() + victim.pushed_urgent.size() : 0) > reserve_from_hungry_tasks;
+  }
   static bool has_something(const slot_queues& victim) { return !victim.normal.empty() || !victim.nothing_urgent() || !victim.pushed.empty(); }
   // Not at once when there is one task too many: the hint should not follow every push and pop.
   void update_offer(slot_queues& self, std::size_t about_to_take = 0) {
@@ -227,7 +265,7 @@ class scheduler {
   std::vector<std::vector<std::vector<int>>> victims_;  // by node, by distance class: workers
   std::vector<atomic<slot_queues*>> slots_;
   atomic<int> slot_count_{0};
-  atomic<int> dozing_{0};
+  atomic<int> dozing_{0}, dozing_hungry_{0};  // how many of those asleep
   atomic<int> watching_{0};  // of those asleep: how many leave small tasks to others
   offer_board offers_;
   locked_queue central_;

@@ -131,6 +131,28 @@ TEST(placement, an_initial_task_behind_a_long_one_is_taken_by_another_node) {
 
 // First touch on pretended nodes: a version is where it was first written, on its writer's node. Blocks that are used
 // again stay where they are, so both data live to the end.
+// A worker that gets on, with two tasks waiting at most, is relieved by one that has been idle for long.
+TEST(placement, few_tasks_of_a_busy_node_are_shared_in_the_end) {
+  for (const int spin : {0, 2000}) {
+    watchdog dog(120);
+    runtime rt({.workers = 2, .policy = "local", .machine = "nodes:2 cpus:1", .spin = spin});
+    std::atomic<bool> shared{false};
+    rt.run([&] {
+      const int here = this_task::node();
+      while (!shared) {
+        scope s(rt);
+        for (int i = 0; i < 3; i++)
+          s.spawn([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            if (this_task::node() != here) shared = true;
+          });
+        s.wait();
+      }
+    });
+    EXPECT_GT(rt.stats().steals(), 0u);
+  }
+}
+
 TEST(placement, first_touch_is_where_the_writer_was) {
   runtime rt({.workers = 2, .policy = "fifo", .machine = "nodes:2 cpus:1"});
   const auto first = rt.make_data<int>(10'000), second = rt.make_data<int>(10'000);

@@ -41,6 +41,7 @@ class spin_clock {
     mark_ = now_;
     return true;
   }
+  bool lasts(std::uint64_t microseconds) const { return now_ - begin_ > 1000 * microseconds; }
   void end() { most_ns_ = 0; }
 
  private:
@@ -120,6 +121,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   sleep.start_searching();
   scheduler_.starts_to_steal(s.queues);
   const auto found = [&](frame* f) {
+    scheduler_.stops_stealing(s.queues);
     if (sleep.stop_searching()) sleep.wake_any();
     return f;
   };
@@ -134,11 +136,12 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     if (over()) return found(nullptr);
     if (frame* f = scheduler_.take_own(s.queues)) return found(f);
     const bool far = small() || round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
-    if (frame* f = scheduler_.steal_round(s.queues, manners, far)) return found(f);
+    if (frame* f = scheduler_.steal_round(s.queues, std::max(manners, scheduler_.manners_of(s.queues)), far)) return found(f);
     manners = sched::scheduler::manners::patient;
     if (round % 8 == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && nobody_busy() && quiescent()) notify_waiters();
     if (round < rounds_at_least || spin.goes_on()) {
       if (spin.longer_than(scheduler_.doze_microseconds(s.queues))) manners = scheduler_.spun(s.queues);
+      else if (spin.lasts(scheduler_.hunger_microseconds(s.queues))) scheduler_.grow_hungry(s.queues, sched::slot_queues::hunger::some);
       pause_between_rounds(round, s.queues);
       continue;
     }
