@@ -1,13 +1,12 @@
 // A child in a process group of its own, two pipes, and a descriptor for signals.
 #include "process.hpp"
 
+#include <tools/emulator/boot/child.hpp>
 #include <tools/emulator/boot/descriptors.hpp>
 #include <tools/emulator/boot/signals.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,65 +15,16 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstring>
 #include <system_error>
 
 namespace weir::tools {
 namespace {
 
-using emulator::descriptor, emulator::make_pipe, emulator::pipe_ends, emulator::read_some, emulator::signals_held, emulator::write_all;
+using emulator::child, emulator::descriptor, emulator::make_pipe, emulator::pipe_ends, emulator::read_some, emulator::signals_held;
 using clock = std::chrono::steady_clock;
 
 // From SIGTERM to SIGKILL. Shorter, and a guest that is being ended would be left to the kernel to end.
 constexpr std::chrono::seconds patience{20};
-constexpr int not_started = 127;
-
-// In the child. The program's own complaint about a failed start goes where its errors go.
-[[noreturn]] void become(std::vector<char*>& argv, int output, int errors, const sigset_t& signals, pid_t parent) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(not_started);
-  ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
-  ::dup2(::open("/dev/null", O_RDONLY), 0);
-  ::dup2(output, 1), ::dup2(errors, 2);
-  ::execvp(argv[0], argv.data());
-  write_all(2, std::string("cannot be started: ") + std::strerror(errno) + "\n");
-  ::_exit(not_started);
-}
-
-class child {
- public:
-  child(const std::vector<std::string>& arguments, int output, int errors, const sigset_t& signals) {
-    std::vector<char*> argv;
-    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(nullptr);
-    const pid_t parent = ::getpid();
-    pid_ = ::fork();
-    if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (pid_ == 0) become(argv, output, errors, signals, parent);
-    ::setpgid(pid_, pid_);   // here too: a signal may be sent before the child has come so far
-  }
-  ~child() {
-    signal(SIGKILL);
-    wait();
-  }
-  child(const child&) = delete;
-  child& operator=(const child&) = delete;
-
-  // To the program and what it has started.
-  void signal(int number) const {
-    if (pid_ > 0) ::kill(-pid_, number);
-  }
-  int wait() {
-    int status = 0;
-    while (pid_ > 0 && ::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
- private:
-  pid_t pid_ = -1;
-};
 
 int milliseconds_until(clock::time_point end) {
   return static_cast<int>(std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(end - clock::now()).count(), 0, 1 << 30));
@@ -131,7 +81,11 @@ watched_process run_watched(const std::vector<std::string>& arguments, double li
   watched_process result;
   const signals_held signals;
   pipe_ends output = make_pipe(), errors = make_pipe();
-  child program(arguments, output.writer.number(), errors.writer.number(), signals.before());
+  // The program's own complaint about a failed start goes where its errors go.
+  child program(arguments, signals.before(), SIGTERM, "cannot be started", [&] {
+    ::dup2(::open("/dev/null", O_RDONLY), 0);
+    ::dup2(output.writer.number(), 1), ::dup2(errors.writer.number(), 2);
+  });
   output.writer.close(), errors.writer.close();
   watcher(program, result, line).watch(output.reader, errors.reader, signals, limit_s);
   result.status = program.wait();

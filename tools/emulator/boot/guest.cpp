@@ -4,18 +4,16 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <sstream>
 #include <system_error>
 
+#include "child.hpp"
 #include "descriptors.hpp"
 #include "signals.hpp"
 
@@ -89,44 +87,13 @@ layout with_room_for(layout shape, std::size_t archive_bytes) {
 
 // ---------------------------------------------------------------- the process
 
-// A child that is killed and waited for when this goes.
-class process {
- public:
-  process(const std::vector<std::string>& arguments, const connections& c, const sigset_t& signals) {
-    std::vector<char*> argv;
-    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(nullptr);
-    const pid_t parent = ::getpid();
-    pid_ = ::fork();
-    if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (pid_ == 0) become(argv, c, signals, parent);
-  }
-  ~process() {
-    ::kill(pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
-  }
-  process(const process&) = delete;
-  process& operator=(const process&) = delete;
-
- private:
-  // In the child: a process group of its own, as Ctrl-C is for us to handle; and an end with ours.
-  [[noreturn]] static void become(const std::vector<char*>& argv, const connections& c, const sigset_t& signals, pid_t parent) {
-    ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(1);
-    ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
-    for (const descriptor* d : {&c.archive, &c.console, &c.config, &c.output.writer, &c.errors.writer, &c.control.writer, &c.report.writer})
-      if (d->open()) ::fcntl(d->number(), F_SETFD, 0);
-    const int nothing = ::open("/dev/null", O_RDWR);
-    ::dup2(nothing, 0), ::dup2(nothing, 1), ::dup2(c.complaints.writer.number(), 2);
-    ::execv(argv[0], argv.data());
-    const std::string why = std::string(argv[0]) + ": " + std::strerror(errno);
-    write_all(2, why);
-    ::_exit(1);
-  }
-
-  pid_t pid_;
-};
+// In the child.
+void connect(const connections& c) {
+  for (const descriptor* d : {&c.archive, &c.console, &c.config, &c.output.writer, &c.errors.writer, &c.control.writer, &c.report.writer})
+    if (d->open()) ::fcntl(d->number(), F_SETFD, 0);
+  const int nothing = ::open("/dev/null", O_RDWR);
+  ::dup2(nothing, 0), ::dup2(nothing, 1), ::dup2(c.complaints.writer.number(), 2);
+}
 
 // ---------------------------------------------------------------- what it says
 
@@ -251,7 +218,7 @@ guest_result run_guest(const guest& original, const equipment& tools) {
   if (g.model) c.config = make_memory_file("config", to_text(*g.model));
   listener all(g, clock::now());
   {
-    const process qemu(qemu_arguments(g, tools, c), c, signals.before());
+    const child qemu(qemu_arguments(g, tools, c), signals.before(), SIGKILL, tools.qemu, [&] { connect(c); });
     close_writers(c);
     all.listen(c, signals);
   }
