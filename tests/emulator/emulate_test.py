@@ -97,6 +97,8 @@ class Counts(unittest.TestCase):
     def test_moved_pages_and_where_their_lines_come_from_then(self):
         moving, reading = regions_of(*TWO, "--cache-kib", "64", "--", PROBE, "move", "200")
         self.assertEqual(moving["pages_moved"], 200)
+        self.assertAlmostEqual(moving["read_lines_by_pair"][0][0], 200 * 64, delta=100)   # the copy, by the CPU that asks
+        self.assertAlmostEqual(moving["write_lines_by_pair"][0][1], 200 * 64, delta=512)   # and a few other pages
         self.assertEqual(reading["pages_moved"], 0)
         self.assertAlmostEqual(reading["read_lines_by_pair"][0][1], 200 * 64, delta=64)
 

@@ -30,6 +30,15 @@ std::array<std::atomic<std::uint8_t>, max_cpus> about_to_tell;
 
 // A kernel block's length and the lower half of its address fit one pointer; nothing needs to be allocated and kept.
 void* packed(std::uint64_t address, std::size_t instructions) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>((address & 0xffffffff) << 16 | (instructions & 0xffff))); }
+std::uint32_t address_in(const void* data) { return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(data) >> 16); }
+
+bool begins(kernel_function which, std::uint32_t address) { return address == function_address[static_cast<std::size_t>(which)].load(std::memory_order_relaxed); }
+// It is as short as that in the kernel: a count, one instruction that copies, a return.
+constexpr std::uint32_t copy_page_bytes = 16;
+bool within_copy_page(std::uint32_t address) {
+  const std::uint32_t begin = function_address[static_cast<std::size_t>(kernel_function::copy_page)].load(std::memory_order_relaxed);
+  return begin != 0 && address - begin < copy_page_bytes;
+}
 
 void on_user_block(unsigned cpu, void* instructions) {
   if (model->counting()) model->run_block(cpu, reinterpret_cast<std::uintptr_t>(instructions));
@@ -37,11 +46,10 @@ void on_user_block(unsigned cpu, void* instructions) {
 
 void on_kernel_block(unsigned cpu, void* data) {
   if (!model->counting()) return;
-  const auto bits = reinterpret_cast<std::uintptr_t>(data);
-  const auto address = static_cast<std::uint32_t>(bits >> 16);
-  model->run_kernel_block(cpu, bits & 0xffff);
-  if (address == function_address[0].load(std::memory_order_relaxed)) model->page_fault(cpu);
-  if (address == function_address[1].load(std::memory_order_relaxed)) model->page_moved(cpu);
+  const std::uint32_t address = address_in(data);
+  model->run_kernel_block(cpu, reinterpret_cast<std::uintptr_t>(data) & 0xffff);
+  if (begins(kernel_function::page_fault, address)) model->page_fault(cpu);
+  if (begins(kernel_function::page_moved, address)) model->page_moved(cpu);
 }
 
 void on_system_call(unsigned cpu, void*) {
@@ -52,15 +60,21 @@ void take_address(unsigned cpu, std::uint64_t address) {
   if (const std::uint8_t which = about_to_tell[cpu].exchange(0); which != 0) function_address[which - 1u].store(static_cast<std::uint32_t>(address));
 }
 
-void on_access(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, void*) {
-  if (!model->counting()) {
-    if (about_to_tell[cpu].load(std::memory_order_relaxed) != 0) take_address(cpu, address);
-    return;
-  }
+void access(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address) {
   model->access(cpu, address, qemu_plugin_mem_is_store(info), [&]() -> std::uint64_t {
     const qemu_plugin_hwaddr* physical = qemu_plugin_get_hwaddr(info, address);
     return physical == nullptr || qemu_plugin_hwaddr_is_io(physical) ? UINT64_MAX : qemu_plugin_hwaddr_phys_addr(physical);
   });
+}
+
+void on_access(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, void*) {
+  if (model->counting()) return access(cpu, info, address);
+  if (about_to_tell[cpu].load(std::memory_order_relaxed) != 0) take_address(cpu, address);
+}
+
+// `instruction`: packed, the address of one that copies.
+void on_kernel_copy(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* instruction) {
+  if (model->counting() && within_copy_page(address_in(instruction))) access(cpu, info, address);
 }
 
 void on_mark(unsigned cpu, void* data) {
@@ -94,12 +108,24 @@ void watch_instruction(qemu_plugin_insn* instruction) {
   qemu_plugin_register_vcpu_mem_cb(instruction, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, nullptr);
 }
 
-// Addresses in the upper half are the kernel's: it is charged by the block, its accesses are not watched.
+// rep movsq
+bool copies(const std::uint8_t* code, std::size_t bytes) { return bytes == 3 && code[0] == 0xf3 && code[1] == 0x48 && code[2] == 0xa5; }
+
+// Most of the kernel's accesses are not watched; of what copies, those that copy pages are picked when they happen, for
+// the kernel runs before its functions' addresses are known.
+void watch_kernel_instruction(qemu_plugin_insn* instruction) {
+  const auto* code = static_cast<const std::uint8_t*>(qemu_plugin_insn_data(instruction));
+  if (copies(code, qemu_plugin_insn_size(instruction)))
+    qemu_plugin_register_vcpu_mem_cb(instruction, on_kernel_copy, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, packed(qemu_plugin_insn_vaddr(instruction), 0));
+}
+
+// Addresses in the upper half are the kernel's: it is charged by the block, and by the pages it copies.
 void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   const std::size_t instructions = qemu_plugin_tb_n_insns(block);
   const std::uint64_t address = qemu_plugin_tb_vaddr(block);
   if (address >> 63 != 0) {
     qemu_plugin_register_vcpu_tb_exec_cb(block, on_kernel_block, QEMU_PLUGIN_CB_NO_REGS, packed(address, instructions));
+    for (std::size_t k = 0; k < instructions; k++) watch_kernel_instruction(qemu_plugin_tb_get_insn(block, k));
     return;
   }
   qemu_plugin_register_vcpu_tb_exec_cb(block, on_user_block, QEMU_PLUGIN_CB_NO_REGS, reinterpret_cast<void*>(instructions));

@@ -34,6 +34,7 @@ std::uint64_t qemu_plugin_tb_vaddr(const qemu_plugin_tb*);
 qemu_plugin_insn* qemu_plugin_tb_get_insn(const qemu_plugin_tb*, std::size_t index);
 const void* qemu_plugin_insn_data(const qemu_plugin_insn*);
 std::size_t qemu_plugin_insn_size(const qemu_plugin_insn*);
+std::uint64_t qemu_plugin_insn_vaddr(const qemu_plugin_insn*);
 
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t);
 qemu_plugin_hwaddr* qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t, std::uint64_t address);
