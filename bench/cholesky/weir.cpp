@@ -109,6 +109,21 @@ class shared_tasks {
   std::vector<data<char>> tokens_;
 };
 
+// Who fills a tile, so that what is left of the triangle belongs to all at any time: two-dimensional block-cyclic, as in
+// ScaLAPACK, on a grid as close to a square as their number allows.
+class cyclic_owners {
+ public:
+  explicit cyclic_owners(std::size_t count) : rows_(1), columns_(count) {
+    for (std::size_t r = 1; r * r <= count; r++)
+      if (count % r == 0) rows_ = r, columns_ = count / r;
+  }
+  std::size_t count() const { return rows_ * columns_; }
+  std::size_t of(std::size_t i, std::size_t j) const { return i % rows_ * columns_ + j % columns_; }
+
+ private:
+  std::size_t rows_, columns_;
+};
+
 template <class Tasks>
 class program final : public instance {
  public:
@@ -116,10 +131,11 @@ class program final : public instance {
 
   void prepare(runtime& rt) override {
     tasks_ = std::make_unique<Tasks>(rt, t_, options_.pages);
-    // A row of tiles at a time.
-    fill_by_chunks(rt, chunking::of(t_.tiles(), 1, rt.workers()), [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; i++)
-        for (std::size_t j = 0; j <= i; j++) tasks_->fill(i, j);
+    const cyclic_owners owners(static_cast<std::size_t>(rt.workers()));
+    fill_by_chunks(rt, {owners.count(), 1, owners.count()}, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = 0; i < t_.tiles(); i++)
+        for (std::size_t j = 0; j <= i; j++)
+          if (const std::size_t owner = owners.of(i, j); first <= owner && owner < last) tasks_->fill(i, j);
     });
   }
 
