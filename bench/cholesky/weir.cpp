@@ -1,7 +1,7 @@
 // cholesky under weir.
 //
-// One datum a tile of the lower triangle. A task reads the tile and the one or two it is updated with, and writes a new
-// version. The tiles on the diagonal are the critical path: their factorizations have high priority.
+// One datum a tile of the lower triangle. A task reads one or two tiles and updates one in place: to write a new version of
+// it would be to copy it first. The tiles on the diagonal are the critical path: their factorizations have high priority.
 //
 // The shared variant updates tiles in place in one interleaved array; empty data, one a tile, carry the dependences.
 #include <bench/cholesky/result.hpp>
@@ -36,23 +36,23 @@ class private_tasks {
     });
   }
   void potrf(std::size_t k) {
-    rt_.spawn(named_potrf, in(at(k, k)), out(at(k, k)), [this, k](auto old, auto next) {
-      update(old, next, [&](double* a) { factorization::potrf(t_.rows(k), a); });
+    rt_.spawn(named_potrf, inout(at(k, k)), [this, k](auto a) {
+      update(a, [&] { factorization::potrf(t_.rows(k), a.data()); });
     });
   }
   void trsm(std::size_t i, std::size_t k) {
-    rt_.spawn(named_trsm, in(at(k, k)), in(at(i, k)), out(at(i, k)), [this, i, k](auto l, auto old, auto next) {
-      update(old, next, [&](double* b) { factorization::trsm(t_.rows(i), t_.rows(k), l.data(), t_.rows(k), b, t_.rows(i)); });
+    rt_.spawn(named_trsm, in(at(k, k)), inout(at(i, k)), [this, i, k](auto l, auto b) {
+      update(b, [&] { factorization::trsm(t_.rows(i), t_.rows(k), l.data(), t_.rows(k), b.data(), t_.rows(i)); });
     });
   }
   void syrk(std::size_t i, std::size_t k) {
-    rt_.spawn(named_syrk, in(at(i, k)), in(at(i, i)), out(at(i, i)), [this, i, k](auto a, auto old, auto next) {
-      update(old, next, [&](double* c) { factorization::syrk(t_.rows(i), t_.rows(k), a.data(), t_.rows(i), c, t_.rows(i)); });
+    rt_.spawn(named_syrk, in(at(i, k)), inout(at(i, i)), [this, i, k](auto a, auto c) {
+      update(c, [&] { factorization::syrk(t_.rows(i), t_.rows(k), a.data(), t_.rows(i), c.data(), t_.rows(i)); });
     });
   }
   void gemm(std::size_t i, std::size_t j, std::size_t k) {
-    rt_.spawn(named_gemm, in(at(i, k)), in(at(j, k)), in(at(i, j)), out(at(i, j)), [this, i, j, k](auto a, auto b, auto old, auto next) {
-      update(old, next, [&](double* c) { factorization::gemm(t_.rows(i), t_.rows(j), t_.rows(k), a.data(), t_.rows(i), b.data(), t_.rows(j), c, t_.rows(i)); });
+    rt_.spawn(named_gemm, in(at(i, k)), in(at(j, k)), inout(at(i, j)), [this, i, j, k](auto a, auto b, auto c) {
+      update(c, [&] { factorization::gemm(t_.rows(i), t_.rows(j), t_.rows(k), a.data(), t_.rows(i), b.data(), t_.rows(j), c.data(), t_.rows(i)); });
     });
   }
   std::vector<double> collect(std::size_t i, std::size_t j) const {
@@ -63,10 +63,9 @@ class private_tasks {
  private:
   const data<double>& at(std::size_t i, std::size_t j) const { return a_[t_.index(i, j)]; }
   template <class Compute>
-  void update(std::span<const double> old, std::span<double> next, const Compute& compute) const {
-    std::ranges::copy(old, next.begin());
-    compute(next.data());
-    written(pages_, next);
+  void update(std::span<double> tile, const Compute& compute) const {
+    compute();
+    written(pages_, tile);
   }
 
   runtime& rt_;

@@ -167,9 +167,10 @@ void find_main_input(frame* f) {
   for (unsigned i = 0; i < f->accesses; i++) {
     const access& a = *f->access_at(i);
     if (a.kind() > waiter_kind::window) continue;
-    all += a.bytes;
-    if (a.bytes > most) {
-      most = a.bytes;
+    const std::uint64_t bytes = moved_bytes(a);
+    all += bytes;
+    if (bytes > most) {
+      most = bytes;
       main = i;
     }
   }

@@ -44,6 +44,8 @@ std::string described_inputs(frame&);
 
 // Calls f(bytes, node) for every piece of memory a ready task will read; node may be unknown or interleaved.
 template <class F> void for_each_input(frame*, F&&);
+// As for_each_input, but an update's bytes twice: it reads them, and writes them where they are.
+template <class F> void for_each_moved_input(frame*, F&&);
 // Calls f(bytes, node) for every output; node is unknown while it has no buffer.
 template <class F> void for_each_output(frame*, F&&);
 

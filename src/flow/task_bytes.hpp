@@ -6,19 +6,32 @@
 
 namespace weir::flow {
 
-template <class F>
-void for_each_input(frame* t, F&& f) {
+// What an input weighs for where its task should run: an update writes its bytes back where they are, too.
+inline std::uint64_t moved_bytes(const access& a) { return a.kind() == waiter_kind::update ? 2 * a.bytes : a.bytes; }
+
+template <class BytesOf, class F>
+void visit_inputs(frame* t, BytesOf&& bytes_of, F&& f) {
   for (unsigned i = 0; i < t->accesses; i++) {
     access& a = *t->access_at(i);
     switch (a.kind()) {
       case waiter_kind::read:
-      case waiter_kind::update: f(a.bytes, static_cast<int>(a.source->node)); break;
+      case waiter_kind::update: f(bytes_of(a), static_cast<int>(a.source->node)); break;
       case waiter_kind::window:
         a.window->for_each_piece([&](const stream_window::piece& p) { f(p.bytes, static_cast<int>(p.source->node)); });
         break;
       default: break;  // skips read nothing, user memory is not ours to place
     }
   }
+}
+
+template <class F>
+void for_each_input(frame* t, F&& f) {
+  visit_inputs(t, [](const access& a) { return std::uint64_t{a.bytes}; }, f);
+}
+// As for_each_input, with moved_bytes().
+template <class F>
+void for_each_moved_input(frame* t, F&& f) {
+  visit_inputs(t, moved_bytes, f);
 }
 
 // As for_each_input, with no look at where the bytes are.

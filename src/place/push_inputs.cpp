@@ -45,6 +45,9 @@ wish spread_initial(const view& v, flow::frame* task) {
 // other one, which was last, has more to do, and would draw what the task writes to itself, too: with tasks that read and
 // write two blocks (bitonic) all data ended on a few nodes.
 //
+// What is updated in place counts twice. The paper's tasks write new versions, which follow them; an update's bytes are
+// written where they are.
+//
 // Where one input has more than half of the bytes its node is the cheapest, whatever the rest, on any machine whose
 // costs obey the triangle inequality: going elsewhere costs more for that half than it can save for the other.
 wish push_inputs(const view& v, flow::frame* task) {
@@ -54,7 +57,7 @@ wish push_inputs(const view& v, flow::frame* task) {
     if (main.bytes >= v.chosen.push_threshold_bytes && node >= 0 && v.node_has_worker[static_cast<std::size_t>(node)]) return node;
   }
   byte_tally tally;
-  flow::for_each_input(task, [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
+  flow::for_each_moved_input(task, [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
   if (tally.total_bytes() == 0) return spread_initial(v, task);
   if (tally.total_bytes() < v.chosen.push_threshold_bytes) return here;
   return tally.cheapest_node(v, false, byte_tally::ties::leave);

@@ -41,6 +41,13 @@ TEST(push_inputs, a_tie_of_two_goes_to_the_node_that_was_ready_first) {
   EXPECT_EQ(v.from(2).ask(push_inputs, {{4096, 0}, {4096, 1}, {4096, 2}, {4096, 3}}), 2);
 }
 
+TEST(push_inputs, what_is_updated_counts_twice) {
+  test_view v(machine::synthetic(4, 1));
+  EXPECT_EQ(v.ask(push_inputs, {{4096, 1}, {3000, 2, true}}), 2);
+  EXPECT_EQ(v.ask(push_inputs, {{4096, 1}, {2000, 2, true}}), 1);
+  EXPECT_EQ(v.from(1).ask(push_inputs, {{4096, 1}, {4096, 1}, {4096, 3, true}}), 3);
+}
+
 TEST(push_inputs, what_is_nowhere_decides_nothing) {
   test_view v(machine::synthetic(4, 1));
   EXPECT_EQ(v.ask(push_inputs, {{1 << 20, node_unknown}}), here);

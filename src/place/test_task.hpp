@@ -14,6 +14,7 @@ namespace weir::place {
 struct part {
   std::uint64_t bytes;
   int node;  // detail::node_unknown, detail::node_interleaved, or a node's index
+  bool updated = false;
 };
 
 class test_task {
@@ -26,14 +27,14 @@ class test_task {
     std::uint64_t all = 0;
     for (unsigned i = 0; i < inputs.size(); i++) {
       auto& a = *new (frame_->access_at(i)) flow::access();
-      a.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(flow::waiter_kind::read);
+      a.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(inputs[i].updated ? flow::waiter_kind::update : flow::waiter_kind::read);
       a.bytes = inputs[i].bytes;
       sources_[i].node = static_cast<std::int16_t>(inputs[i].node);
       a.source = &sources_[i];
-      all += inputs[i].bytes;
+      all += flow::moved_bytes(a);
     }
     for (unsigned i = 0; i < inputs.size(); i++)
-      if (2 * inputs[i].bytes > all) main_ = static_cast<std::uint16_t>(i);
+      if (2 * flow::moved_bytes(*frame_->access_at(i)) > all) main_ = static_cast<std::uint16_t>(i);
     for (unsigned i = 0; i < outputs.size(); i++) {
       auto& v = *new (frame_->version_at(i)) flow::version();
       v.bytes = outputs[i].bytes;

@@ -145,7 +145,7 @@ struct alignas(64) frame {
   // is ready and was sent elsewhere: sent_by().
   atomic<std::uint32_t> pending{0};
   atomic<std::uint16_t> live{0};          // versions alive, where there are several
-  std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read, if there is one
+  std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read (updates: twice), if there is one
   scope_state* scope = nullptr;           // null: the runtime itself
   union {
     frame* next = nullptr;                // in whatever list holds it
