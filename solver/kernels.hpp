@@ -165,7 +165,7 @@ struct ilu_kernels {
 
   // How far ahead of the entries that are used those to come are asked for. Less comes too late, more is evicted again
   // before its turn where rows are long; the processor itself stops at the end of each page.
-  static constexpr std::ptrdiff_t prefetch_distance = 128;  // numbers
+  static constexpr std::ptrdiff_t prefetch_distance = 512;  // numbers
   // For scalars once a row: entries are small, and a row's share of a cache line is what it uses.
   static void prefetch(const double* values, const index* columns) {
     __builtin_prefetch(values + prefetch_distance);

@@ -235,11 +235,15 @@ class solving {
     compare<read_region>(facts_.read_bytes_seconds, [&] { sum = parallel_reduce(*rt_, std::size_t{0}, bytes.size(), 0.0, [&](std::size_t begin, std::size_t end) { return sum_of(bytes, begin, end); }, std::plus()); },
             facts_.sequential_read_bytes_seconds, [&] { sum = sum_of(bytes, 0, bytes.size()); });
   }
-  // Eight sums side by side: as fast as memory, not as additions that wait for each other.
+  // Eight sums side by side: as fast as memory, not as additions that wait for each other. The processor's own prefetching
+  // ends with each page; this does not.
   static double sum_of(const array<double>& v, std::size_t begin, std::size_t end) {
+    constexpr std::size_t ahead = 512;  // numbers: a page
     double sum[8] = {};
-    for (; begin + 8 <= end; begin += 8)
+    for (; begin + 8 <= end; begin += 8) {
+      __builtin_prefetch(v.data() + begin + ahead);
       for (std::size_t k = 0; k < 8; k++) sum[k] += v[begin + k];
+    }
     double rest = 0;
     for (; begin < end; begin++) rest += v[begin];
     for (const double s : sum) rest += s;
