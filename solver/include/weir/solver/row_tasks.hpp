@@ -27,10 +27,10 @@ class row_tasks {
   // `f` must live as long and stay where it is. Valid for every factorisation with this pattern. O(entries). Throws
   // configuration_error for a coarse string that cannot be used.
   row_tasks(const ilu& f, const std::string& coarsen);
-  // The same, or "auto": a coarse string is chosen by trying some with this runtime, on forward solves of the factors that `f`
-  // has. A phase that no string makes faster is not run as tasks at all: its rows follow each other on the calling thread. Where that
-  // are the solves, the factorisation, whose rows cost more, gets a string of its own; for that it is run, with `a`. Some ten
-  // aggregations, thirty solves and ten factorisations.
+  // The same, or "auto": a coarse string is chosen by trying some with this runtime on forward solves, with the factors that
+  // `f` has. A phase that no string makes faster is not run as tasks: its rows follow each other on the calling thread. If that
+  // is so for the solves, whose rows cost least, another string is tried for the factorisation of `a`. Leaves `f` factored.
+  // Some ten aggregations, thirty solves and ten factorisations.
   row_tasks(ilu& f, const matrix& a, const std::string& coarsen, runtime& rt);
   row_tasks(const row_tasks&) = delete;
   row_tasks& operator=(const row_tasks&) = delete;
