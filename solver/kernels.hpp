@@ -165,7 +165,7 @@ struct ilu_kernels {
 
   // How far ahead of the entries that are used those to come are asked for. Less comes too late, more is evicted again
   // before its turn where rows are long; the processor itself stops at the end of each page.
-  static constexpr std::ptrdiff_t prefetch_distance = 128;  // numbers
+  static constexpr std::ptrdiff_t prefetch_distance = 512;  // numbers
   // For scalars once a row: entries are small, and a row's share of a cache line is what it uses.
   static void prefetch(const double* values, const index* columns) {
     __builtin_prefetch(values + prefetch_distance);
@@ -175,22 +175,54 @@ struct ilu_kernels {
   // sum -= a row times x, by default in the order in which the unknowns were found: the youngest comes last, so that only
   // one subtraction waits for it. In a long row the older ones are added up in four sums side by side.
   template <int B>
-  static void subtract_row(double* sum, const double* values, const index* columns, std::ptrdiff_t size, const double* x) {
-    std::ptrdiff_t p = 0;
+  [[gnu::always_inline]] static void subtract_row(double* sum, const double* values, const index* columns, std::ptrdiff_t size, const double* x) {
     if constexpr (B == 1) {
-      if (size >= long_row) {
-        double part[4] = {};
-        for (; p + 8 <= size; p += 4)
-          for (int k = 0; k < 4; k++) part[k] += values[p + k] * x[columns[p + k]];
-        *sum -= (part[0] + part[1]) + (part[2] + part[3]);
-      }
+      *sum = less_row(*sum, values, columns, size, x);
+      return;
     }
-    for (; p < size; p++) {
-      if constexpr (B > 1) __builtin_prefetch(values + p * detail::block_numbers<B> + prefetch_distance);
+    for (std::ptrdiff_t p = 0; p < size; p++) {
+      __builtin_prefetch(values + p * detail::block_numbers<B> + prefetch_distance);
       detail::subtract_product<B>(sum, values + p * detail::block_numbers<B>, x + std::ptrdiff_t{columns[p]} * B);
     }
   }
-  static constexpr std::ptrdiff_t long_row = 16;  // entries; in shorter ones setting up more sums costs what they gain
+  // A jump to the code for this length instead of a loop: in the cache, where nothing else takes time, counting entries
+  // would be a third of the work. Always inlined: a call of it would be as much. From 16 entries on several sums are worth
+  // setting up.
+  [[gnu::always_inline]] static double less_row(double sum, const double* values, const index* columns, std::ptrdiff_t size, const double* x) {
+    switch (size) {
+      case 0: return sum;
+      case 1: return less_entries<1>(sum, values, columns, x);
+      case 2: return less_entries<2>(sum, values, columns, x);
+      case 3: return less_entries<3>(sum, values, columns, x);
+      case 4: return less_entries<4>(sum, values, columns, x);
+      case 5: return less_entries<5>(sum, values, columns, x);
+      case 6: return less_entries<6>(sum, values, columns, x);
+      case 7: return less_entries<7>(sum, values, columns, x);
+      case 8: return less_entries<8>(sum, values, columns, x);
+      case 9: return less_entries<9>(sum, values, columns, x);
+      case 10: return less_entries<10>(sum, values, columns, x);
+      case 11: return less_entries<11>(sum, values, columns, x);
+      case 12: return less_entries<12>(sum, values, columns, x);
+      case 13: return less_entries<13>(sum, values, columns, x);
+      case 14: return less_entries<14>(sum, values, columns, x);
+      case 15: return less_entries<15>(sum, values, columns, x);
+      default: return less_long_row(sum, values, columns, size, x);
+    }
+  }
+  template <int Entries>
+  static double less_entries(double sum, const double* values, const index* columns, const double* x) {
+    for (int p = 0; p < Entries; p++) sum -= values[p] * x[columns[p]];
+    return sum;
+  }
+  [[gnu::noinline]] static double less_long_row(double sum, const double* values, const index* columns, std::ptrdiff_t size, const double* x) {
+    double part[4] = {};
+    std::ptrdiff_t p = 0;
+    for (; p + 8 <= size; p += 4)
+      for (int k = 0; k < 4; k++) part[k] += values[p + k] * x[columns[p + k]];
+    sum -= (part[0] + part[1]) + (part[2] + part[3]);
+    for (; p < size; p++) sum -= values[p] * x[columns[p]];
+    return sum;
+  }
 
   // Two scalar rows with the same columns: each index and each unknown is read once for both. The caller has what is left of
   // the second row, its entry for the first one.

@@ -2,7 +2,9 @@
 #include <weir/solver/row_tasks.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <limits>
 #include <string>
 
 namespace weir::solver {
@@ -46,6 +48,12 @@ std::vector<index> both_triangles(const ilu& f, std::vector<std::size_t>& begin)
   return rows;
 }
 
+double seconds_of(const auto& what) {
+  const auto begin = std::chrono::steady_clock::now();
+  what();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 // A task that failed is of no interest to who factors a matrix: the row is.
 template <class Run>
 void run_unwrapped(const Run& run) {
@@ -54,6 +62,19 @@ void run_unwrapped(const Run& run) {
   } catch (const task_failed& e) {
     std::rethrow_exception(e.cause());
   }
+}
+
+// Whether the first is worth other workers' time. Both in turn, often enough that a disturbance counts for neither.
+bool is_faster(const auto& in_parallel, const auto& in_sequence) {
+  constexpr double worth = 0.97, clear = 0.8, enough_seconds = 5e-3;
+  constexpr int least_rounds = 5, most_rounds = 200;
+  double parallel = std::numeric_limits<double>::infinity(), sequential = parallel, all = 0;
+  for (int round = 0; round < most_rounds; round++) {
+    const double p = seconds_of(in_parallel), s = seconds_of(in_sequence);
+    parallel = std::min(parallel, p), sequential = std::min(sequential, s), all += p + s;
+    if (all > enough_seconds && (parallel < clear * sequential || round + 1 >= least_rounds)) break;
+  }
+  return parallel < worth * sequential;
 }
 
 }  // namespace
@@ -68,16 +89,40 @@ row_tasks::row_tasks(const ilu& f, const std::string& coarsen) : dependences_(f)
   if (coarsen != "none") coarse_.emplace(aggregate(rows_, coarsen));
 }
 
-row_tasks::row_tasks(const ilu& f, const std::string& coarsen, runtime& rt) : dependences_(f), rows_(dependences_.begin, as_tasks(dependences_.rows)), block_(f.block()) {
-  if (coarsen == "none") return;
+row_tasks::row_tasks(ilu& f, const matrix& a, const std::string& coarsen, runtime& rt) : dependences_(f), rows_(dependences_.begin, as_tasks(dependences_.rows)), block_(f.block()) {
+  if (coarsen == "auto") choose(f, a, rt);
+  else if (coarsen != "none") coarse_.emplace(aggregate(rows_, coarsen));
+}
+
+void row_tasks::choose(ilu& f, const matrix& a, runtime& rt) {
   const array<double> b(f.order(), 1.0);
   array<double> x(f.order());
-  const auto forward = [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); };
-  run_unwrapped([&] { coarse_.emplace(aggregate(rows_, coarsen, rt, forward)); });
+  coarse_.emplace(aggregate(rows_, "auto", rt, [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); }));
+  solve_alone_ = !is_faster([&] { solve_as_tasks(rt, f, b, x); }, [&] { f.solve(b, x); });
+  if (solve_alone_) {
+    workspaces_.resize(static_cast<std::size_t>(rt.workers()));
+    run_unwrapped([&] { coarse_factor_.emplace(aggregate(rows_, "auto", rt, [&](std::span<const graph::task_id> tasks) { f.factor_rows(a, as_rows(tasks), my_workspace(f)); })); });
+  }
+  factor_alone_ = !is_faster([&] { factor_as_tasks(rt, f, a); }, [&] { f.factor(a); });
+}
+
+std::string row_tasks::coarsening() const {
+  if (!coarse_) return "none";
+  if (factor_alone_ && solve_alone_) return "sequential";
+  const std::string factor = factor_alone_ ? "sequential" : graph_of_factor()->algorithms();
+  if (!factor_alone_ && !solve_alone_) return factor;
+  return factor + ", solves " + (solve_alone_ ? "sequential" : coarse_->algorithms());
+}
+
+std::size_t row_tasks::aggregated_tasks() const noexcept {
+  if (factor_alone_) return 1;
+  return coarse_ ? graph_of_factor()->aggregates() : tasks();
 }
 
 move_report row_tasks::distribute(runtime& rt, ilu& f, matrix& a) {
   if (!coarse_) throw configuration_error("rows are distributed over nodes as aggregates: expected a coarse string, not \"none\"");
+  coarse_factor_.reset();  // a row has one home
+  factor_alone_ = solve_alone_ = false;
   const std::size_t numbers = static_cast<std::size_t>(a.block) * static_cast<std::size_t>(a.block);
   const move_report moved = coarse_->distribute(rt, [&](graph::task_id row, written_memory& memory) {
     const auto i = static_cast<std::size_t>(row), begin = static_cast<std::size_t>(a.row_begin[i]), size = static_cast<std::size_t>(a.row_begin[i + 1]) - begin;
@@ -117,19 +162,22 @@ move_report row_tasks::place(std::span<double> vector) const {
   return all;
 }
 
-void row_tasks::factor(runtime& rt, ilu& f, const matrix& a) {
+// A worker makes its own, so that it lies on its node. Outside tasks, where nothing runs beside it, the first one's will do.
+ilu::workspace& row_tasks::my_workspace(const ilu& f) {
+  ilu::workspace& mine = workspaces_[static_cast<std::size_t>(std::max(0, this_task::worker()))];
+  if (!mine.made()) mine = ilu::workspace(f);
+  return mine;
+}
+
+void row_tasks::factor_as_tasks(runtime& rt, ilu& f, const matrix& a) {
   workspaces_.resize(std::max(workspaces_.size(), static_cast<std::size_t>(rt.workers())));
-  const auto body = [&](std::span<const graph::task_id> tasks) {
-    ilu::workspace& mine = workspaces_[static_cast<std::size_t>(this_task::worker())];
-    if (!mine.made()) mine = ilu::workspace(f);  // by its worker, so that it lies on its node
-    f.factor_rows(a, as_rows(tasks), mine);
-  };
+  const auto body = [&](std::span<const graph::task_id> tasks) { f.factor_rows(a, as_rows(tasks), my_workspace(f)); };
   f.begin_factor(workspaces_);
-  run_unwrapped([&] { coarse_ ? coarse_->run(rt, body) : rows_.run(rt, body); });
+  run_unwrapped([&] { coarse_ ? graph_of_factor()->run(rt, body) : rows_.run(rt, body); });
   f.end_factor(workspaces_);
 }
 
-void row_tasks::solve(runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x) {
+void row_tasks::solve_as_tasks(runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x) {
   const auto forward = [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); };
   const auto backward = [&](std::span<const graph::task_id> tasks) { f.backward_rows(x, as_rows(tasks)); };
   run_unwrapped([&] {
@@ -137,5 +185,9 @@ void row_tasks::solve(runtime& rt, const ilu& f, std::span<const double> b, std:
     coarse_ ? coarse_->run_transposed(rt, backward) : rows_.run_transposed(rt, backward);
   });
 }
+
+void row_tasks::factor(runtime& rt, ilu& f, const matrix& a) { factor_alone_ ? f.factor(a) : factor_as_tasks(rt, f, a); }
+
+void row_tasks::solve(runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x) { solve_alone_ ? f.solve(b, x) : solve_as_tasks(rt, f, b, x); }
 
 }  // namespace weir::solver

@@ -117,18 +117,38 @@ TEST(row_tasks, nothing_moves_on_a_pretended_machine) {
   EXPECT_EQ(x, y);
 }
 
+// From rows that are not worth a task to some that are.
 TEST(row_tasks, auto_chooses) {
   std::mt19937_64 random(test_seed());
   runtime rt({.workers = 2});
-  const matrix grids[] = {cube(14), reservoir(channelled(7, 6, 5, 1))};
+  const matrix grids[] = {cube(2), cube(14), reservoir(channelled(7, 6, 5, 1)), cube(30)};
   for (const matrix& a : grids) {
     ilu f(a, {.level = 1});
     f.factor(a);
-    row_tasks tasks(f, "auto", rt);
+    row_tasks tasks(f, a, "auto", rt);
     EXPECT_NE(tasks.coarsening(), "none");
     EXPECT_GE(tasks.aggregated_tasks(), 1u);
     const array<double> b = random_vector(a.order(), random);
     array<double> x(b.size()), y(b.size());
+    f.solve(b, x);
+    tasks.factor(rt, f, a);
+    tasks.solve(rt, f, b, y);
+    EXPECT_EQ(x, y) << tasks.coarsening();
+  }
+}
+
+// A row has one home: what was chosen for the solves then holds for the factorisation, too, and runs as tasks.
+TEST(row_tasks, what_was_chosen_is_distributed) {
+  runtime rt({.workers = 4, .policy = "node-queues", .machine = "nodes:2 cpus:2"});
+  for (const index side : {2, 24}) {
+    matrix a = cube(side);
+    ilu f(a, {});
+    f.factor(a);
+    row_tasks tasks(f, a, "auto", rt);
+    tasks.distribute(rt, f, a);
+    EXPECT_NO_THROW(row_tasks(f, tasks.coarsening())) << tasks.coarsening();
+    const array<double> b(a.order(), 1.0);
+    array<double> x(a.order()), y(a.order());
     f.solve(b, x);
     tasks.factor(rt, f, a);
     tasks.solve(rt, f, b, y);

@@ -85,7 +85,7 @@ struct under_petsc : contender {
 struct under_weir : contender {
   under_weir(ilu& f, const matrix& a, const options& o, const std::string& how) : f_(f), a_(a), rt_(weir::runtime_options{.workers = o.workers, .policy = o.policy}) {
     runtime = "weir", coarsen = how;
-    make_seconds = seconds_of([&] { tasks_.emplace(f, how, rt_); });
+    make_seconds = seconds_of([&] { tasks_.emplace(f, a, how, rt_); });
     tasks = tasks_->aggregated_tasks();
     if (how == "auto") coarsen = "auto: " + tasks_->coarsening();
   }

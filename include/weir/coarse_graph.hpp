@@ -135,7 +135,7 @@ coarse_graph aggregate(const graph& fine, std::string_view coarse_string);
 // The same, or "auto": algorithms and grain are chosen by simulating runs of some candidates with this runtime's number of
 // workers; what managing an aggregate costs under it is measured. `task_ns` is the mean cost of a task; 0: the graph's
 // costs, which must then be in nanoseconds, or 100 where there are none. What was chosen is in algorithms(); if nothing
-// beats the sequential program it is everything in one aggregate. Costs some fifteen aggregations: a second or two for a
+// beats the sequential program it is everything in one aggregate. Costs some ten aggregations: half a second to one for a
 // million tasks, and 64 bytes a task meanwhile.
 coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtime& rt, double task_ns = 0);
 // The same with measurements instead of guesses: the body is run, for all tasks, some ten times in order by the calling

@@ -71,35 +71,51 @@ std::vector<float> weights_of(const coarse_input& in, const own_lists& members) 
 
 // What one step has made, as the next one's input.
 struct coarse_level {
-  own_lists before;
-  std::vector<float> weight;
+  const own_lists& before;
+  const std::vector<float>& weight;
   std::vector<index> order;
 
-  coarse_level(own_lists b, std::vector<float> w) : before(std::move(b)), weight(std::move(w)) {
-    if (!is_ascending(before.view(), tasks())) order = topological_order(before.view(), transposed(before.view(), tasks()).view(), tasks());
+  coarse_level(const own_lists& b, const std::vector<float>& w) : before(b), weight(w) {
+    if (!is_ascending(before.view(), weight.size())) order = topological_order(before.view(), transposed(before.view(), weight.size()).view(), weight.size());
   }
-  std::size_t tasks() const { return weight.size(); }
-  coarse_input input() const { return {before.view(), tasks(), weight, order}; }
+  coarse_input input() const { return {before.view(), weight.size(), weight, order}; }
 };
 
 }  // namespace
 
+stage first_step(const coarse_input& in, const lists& after, const coarsening& step) {
+  stage s{apply(in, &after, step), {}, {}};
+  const own_lists members = members_of(in, s.whole);
+  s.before = quotient(in, s.whole, members);
+  s.weight = weights_of(in, members);
+  return s;
+}
+
+stage next_step(stage s, const coarsening& step) {
+  const coarse_level level(s.before, s.weight);
+  const coarse_input now = level.input();
+  const partition p = apply(now, nullptr, step);
+  const own_lists members = members_of(now, p);
+  own_lists before = quotient(now, p, members);
+  std::vector<float> weight = weights_of(now, members);
+  for (index& a : s.whole.of) a = p.of[a];
+  s.whole.count = p.count;
+  s.before = std::move(before);
+  s.weight = std::move(weight);
+  return s;
+}
+
+aggregation last_step(const coarse_input& in, stage s) { return {members_of(in, s.whole), std::move(s.before)}; }
+
 aggregation aggregate(const coarse_input& in, const lists& after, const std::vector<coarsening>& steps) {
-  partition whole = apply(in, &after, steps.front());
-  own_lists members = members_of(in, whole), before = quotient(in, whole, members);
-  if (steps.size() == 1) return {std::move(members), std::move(before)};
-  std::vector<float> weight = weights_of(in, members);
-  for (std::size_t s = 1; s < steps.size(); s++) {
-    const coarse_level level(std::move(before), std::move(weight));
-    const coarse_input now = level.input();
-    const partition p = apply(now, nullptr, steps[s]);
-    members = members_of(now, p);
-    before = quotient(now, p, members);
-    weight = weights_of(now, members);
-    for (index& a : whole.of) a = p.of[a];
-    whole.count = p.count;
+  if (steps.size() == 1) {
+    const partition p = apply(in, &after, steps.front());
+    own_lists members = members_of(in, p), before = quotient(in, p, members);
+    return {std::move(members), std::move(before)};
   }
-  return {members_of(in, whole), std::move(before)};
+  stage s = first_step(in, after, steps.front());
+  for (std::size_t i = 1; i < steps.size(); i++) s = next_step(std::move(s), steps[i]);
+  return last_step(in, std::move(s));
 }
 
 }  // namespace weir::graphs

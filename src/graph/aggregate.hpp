@@ -66,11 +66,23 @@ own_lists members_of(const coarse_input&, const partition&);
 // What comes before each aggregate, every one named once. O(tasks + edges).
 own_lists quotient(const coarse_input&, const partition&, const own_lists& members);
 
-// All steps of a coarse string, one after the other.
 struct aggregation {
   own_lists members;  // of every aggregate, tasks of the original graph in an order that keeps dependences
   own_lists before;
 };
+
+// After some steps of a coarse string, so that strings which begin alike share these. first_step O(tasks + edges), next_step
+// O(tasks + edges between aggregates), last_step O(tasks).
+struct stage {
+  partition whole;  // of the original graph
+  own_lists before;
+  std::vector<float> weight;  // of each aggregate
+};
+stage first_step(const coarse_input&, const lists& after, const coarsening&);
+stage next_step(stage, const coarsening&);
+aggregation last_step(const coarse_input&, stage);
+
+// All steps, one after the other.
 aggregation aggregate(const coarse_input&, const lists& after, const std::vector<coarsening>&);
 
 }  // namespace weir::graphs

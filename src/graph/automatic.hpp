@@ -32,8 +32,8 @@ double predicted_ns(const coarse_input&, const aggregation&, const run_costs&);
 // Of one worker without any management, tasks in their order.
 double sequential_ns(const coarse_input&, const run_costs&);
 
-// Coarse strings that suit the graph, best prediction first; the sequential one is among them. Some tens of aggregations
-// where rows of tasks follow each other in memory (C is cheap, and others then work on few tasks), else about ten.
+// Coarse strings that suit the graph, best prediction first; the sequential one is among them. One string of each family of
+// them is aggregated, and the others of those that promise something: five to fifteen aggregations.
 std::vector<candidate> candidates(const coarse_input&, const lists& after, const run_costs&, std::size_t most_kept);
 
 }  // namespace weir::graphs

@@ -14,7 +14,7 @@ WEIR = sys.argv.pop(1)
 HEADER = "%%MatrixMarket matrix coordinate real general\n"
 GOOD = HEADER + "3 3 5\n1 1 4\n2 2 5\n3 3 6\n1 3 1\n3 1 2\n"
 KEYS = ["rows", "nonzeros", "tasks", "edges", "aggregated_tasks", "aggregate_seconds", "factor_seconds", "sequential_factor_seconds",
-        "solve_seconds", "sequential_solve_seconds", "iterations", "residual"]
+        "solve_seconds", "sequential_solve_seconds", "solve_bytes", "read_bytes_seconds", "sequential_read_bytes_seconds", "iterations", "residual"]
 
 
 def weir(*arguments):
@@ -129,6 +129,8 @@ class Runs(InFolder):
         self.assertEqual((j["rows"], j["nonzeros"], j["tasks"], j["workers"]), (1000, 6400, 1000, 2))
         self.assertEqual(j["edges"], (j["factor_nonzeros"] - 1000) // 2)
         self.assertLess(j["aggregated_tasks"], 200)
+        # An entry is a number and its column, a row begins in either triangle and has a pivot; four times a vector is passed.
+        self.assertEqual(j["solve_bytes"], 2 * j["edges"] * 12 + 1000 * 8 + 2 * 1001 * 4 + 4 * 1000 * 8)
         self.assertLessEqual(j["residual"], 1e-8)
         self.assertEqual(len(j["history"]), j["iterations"] + 1)
         for key in j:
@@ -147,8 +149,9 @@ class Runs(InFolder):
         self.assertEqual([key for key, found in iterations.items() if len(found) != 1], [])
 
     def test_auto_says_what_it_chose(self):
-        j = self.solved("--matrix", "cube:12", "--coarsen", "auto", "--workers", 2)
-        self.assertRegex(j["coarsen"], r"^auto: .")
+        for chosen in [[], ["--coarsen", "auto"]]:
+            j = self.solved("--matrix", "cube:12", *chosen, "--workers", 2)
+            self.assertRegex(j["coarsen"], r"^auto: .")
         self.assertGreaterEqual(j["aggregated_tasks"], 1)
         self.assertEqual(j["iterations"], self.solved("--matrix", "cube:12", "--coarsen", "none", "--workers", 2)["iterations"])
 
@@ -201,6 +204,7 @@ class Runs(InFolder):
         self.assertRegex(result.stdout, r"(?m)^gmres +\d+ iterations, residual [\d.]+e-\d+ ")
         self.assertRegex(result.stdout, r"(?m)^triangular solves +[\d.]+ \w+ +[\d.]+ \w+ +[\d.]+x$")
         self.assertRegex(result.stdout, r"(?m)^reading their bytes ")
+        self.assertRegex(result.stdout, r"(?m)^which is +[\d.]+ GB/s +[\d.]+ GB/s$")
 
     def test_report(self):
         report = self.path("<r>.html")

@@ -29,8 +29,7 @@ using namespace weir::solver;
 
 struct solve_options {
   std::string file, generator, rhs, output, report;
-  std::string order = "natural", method = "gmres", policy, memory;
-  std::optional<std::string> coarsen;
+  std::string order = "natural", method = "gmres", policy, memory, coarsen = "auto";
   int level = 0, workers = 0, restart = 30, iterations = 1000, repeat = 3;
   double tolerance = 1e-8, shift = 0;
   bool json = false;
@@ -70,7 +69,7 @@ class progress_line {
 
 // Rows of a natural order follow each other. In nested dissection its parts do, of which each worker gets several; what
 // separates them is shared out level by level.
-std::string default_coarsen(ordering how, std::size_t rows, int workers) {
+std::string usual_coarsen(ordering how, std::size_t rows, int workers) {
   if (how != ordering::nested_dissection) return "CD(4)";
   constexpr std::size_t parts_of_each = 8;
   const auto w = static_cast<std::size_t>(workers);
@@ -113,7 +112,7 @@ void check(const solve_options& o) {
   parse_ordering(o.order);
   if (o.method != "none") parse_method(o.method);
   if (o.method == "none" && !(o.output.empty() && o.report.empty())) throw matrix_error("--method none has no solution to write: expected gmres, cg or bicgstab with -o or --report");
-  if (o.coarsen) check_coarsen(*o.coarsen);
+  check_coarsen(o.coarsen);
   check_memory(o);
 }
 
@@ -193,14 +192,18 @@ class solving {
     facts_.factor_nonzeros = factors_->entries() * static_cast<std::size_t>(a_.block * a_.block);
     facts_.shifted_pivots = factors_->shifted();
   }
-  // What auto tries needs factors. The workers are the first to write them: that decides where they lie.
   void aggregate_rows() {
-    const std::string usual = default_coarsen(parse_ordering(options_.order), static_cast<std::size_t>(a_.rows), rt_->workers()), coarsen = options_.coarsen.value_or(usual);
-    if (coarsen == "auto") row_tasks(*factors_, usual).factor(*rt_, *factors_, a_);
-    facts_.aggregate_seconds = seconds_of([&] { tasks_.emplace(*factors_, coarsen, *rt_); });
+    const std::string& coarsen = options_.coarsen;
+    if (coarsen == "auto") write_factors();
+    facts_.aggregate_seconds = seconds_of([&] { tasks_.emplace(*factors_, a_, coarsen, *rt_); });
+    if (facts_.memory == distribute) facts_.distribute_seconds = seconds_of([&] { facts_.pages = tasks_->distribute(*rt_, *factors_, a_); facts_.pages += tasks_->place(b_); });
     facts_.tasks = tasks_->tasks(), facts_.edges = tasks_->edges(), facts_.aggregated_tasks = tasks_->aggregated_tasks();
     facts_.coarsen = coarsen == "auto" ? "auto: " + tasks_->coarsening() : coarsen;
-    if (facts_.memory == distribute) facts_.distribute_seconds = seconds_of([&] { facts_.pages = tasks_->distribute(*rt_, *factors_, a_); facts_.pages += tasks_->place(b_); });
+  }
+  // What auto tries needs factors. Where there are several nodes, who writes them first decides where they lie: the workers.
+  void write_factors() {
+    if (facts_.nodes == 1) return factors_->factor(a_);
+    row_tasks(*factors_, usual_coarsen(parse_ordering(options_.order), static_cast<std::size_t>(a_.rows), rt_->workers())).factor(*rt_, *factors_, a_);
   }
   // Names the row as the user's matrix has it.
   [[noreturn]] void fail_pivot(std::int64_t row) const {
@@ -224,17 +227,23 @@ class solving {
     array<double> x(b_.size());
     facts_.pages += tasks_->place(x);
     compare<solve_region>(facts_.solve_seconds, [&] { tasks_->solve(*rt_, *factors_, b_, x); }, facts_.sequential_solve_seconds, [&] { factors_->solve(b_, x); });
-    array<double> bytes(factors_->bytes() / sizeof(double));
+    // b is read, x written by the forward solve, and read and written by the backward one.
+    facts_.solve_bytes = factors_->bytes() + 4 * b_.size() * sizeof(double);
+    array<double> bytes(facts_.solve_bytes / sizeof(double));
     parallel_for(*rt_, bytes, [](double& v) { v = 1; });
     volatile double sum = 0;
     compare<read_region>(facts_.read_bytes_seconds, [&] { sum = parallel_reduce(*rt_, std::size_t{0}, bytes.size(), 0.0, [&](std::size_t begin, std::size_t end) { return sum_of(bytes, begin, end); }, std::plus()); },
             facts_.sequential_read_bytes_seconds, [&] { sum = sum_of(bytes, 0, bytes.size()); });
   }
-  // Eight sums side by side: as fast as memory, not as additions that wait for each other.
+  // Eight sums side by side: as fast as memory, not as additions that wait for each other. The processor's own prefetching
+  // ends with each page; this does not.
   static double sum_of(const array<double>& v, std::size_t begin, std::size_t end) {
+    constexpr std::size_t ahead = 512;  // numbers: a page
     double sum[8] = {};
-    for (; begin + 8 <= end; begin += 8)
+    for (; begin + 8 <= end; begin += 8) {
+      __builtin_prefetch(v.data() + begin + ahead);
       for (std::size_t k = 0; k < 8; k++) sum[k] += v[begin + k];
+    }
     double rest = 0;
     for (; begin < end; begin++) rest += v[begin];
     for (const double s : sum) rest += s;
@@ -303,7 +312,7 @@ std::shared_ptr<const int> add_solve_command(CLI::App& app) {
   solve->add_option("--tol", o->tolerance, "Residual relative to the right side")->type_name("T");
   solve->add_option("--iterations", o->iterations, "Most iterations")->check(CLI::Range(0, most))->type_name("N");
   solve->add_option("--shift", o->shift, "What a pivot that is zero becomes, times the largest value of its row; 0: it is an error")->type_name("S");
-  solve->add_option("--coarsen", o->coarsen, "Coarse string that puts rows together to tasks, as CD(4), the default; for nd T(n)F(m), n and m by the numbers of rows and workers; auto: tried out; none: a task a row")->type_name("STRING|auto|none");
+  solve->add_option("--coarsen", o->coarsen, "Coarse string that puts rows together to tasks, as CD(4), or T(62500)F(4) for nd; auto, the default: what is fastest of some; none: a task a row")->type_name("STRING|auto|none");
   solve->add_option("--policy", o->policy, "Policy, with parameters as in push-weighted:in=1,out=2")->type_name("P");
   solve->add_option("--memory", o->memory, "Rows and vectors on several nodes: where they are written first, pages in turn, or where their tasks are sent, the default under the policy node-queues")->type_name("first-touch|interleave|distribute");
   solve->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->check(CLI::Range(0, 1 << 16))->type_name("N");

@@ -60,6 +60,8 @@ std::vector<comparison> comparisons_of(const solve_facts& f) {
           {"reading their bytes", f.sequential_read_bytes_seconds, f.read_bytes_seconds}};
 }
 
+std::string bandwidth(std::size_t bytes, double seconds) { return fmt::format("{:.1f} GB/s", ratio(static_cast<double>(bytes), seconds) * 1e-9); }
+
 // ---------------------------------------------------------------- plot
 
 constexpr double plot_width = 720, plot_height = 360, margin_left = 70, margin_right = 15, margin_top = 15, margin_bottom = 45;
@@ -133,7 +135,7 @@ std::string to_table(const solve_facts& f) {
   for (const line& l : lines_of(f)) s += l.time.empty() ? fmt::format("{:<9} {}\n", l.what, l.value) : fmt::format("{:<9} {:<{}}  {:>10}\n", l.what, l.value, width, l.time);
   s += fmt::format("\n{:<20} {:>11} {:>11}\n", "", "sequential", f.workers == 1 ? "1 worker" : fmt::format("{} workers", f.workers));
   for (const comparison& c : comparisons_of(f)) s += fmt::format("{:<20} {:>11} {:>11} {:>7}\n", c.what, duration(c.sequential), duration(c.parallel), speedup(c.sequential, c.parallel));
-  return s;
+  return s + fmt::format("{:<20} {:>11} {:>11}\n", "which is", bandwidth(f.solve_bytes, f.sequential_read_bytes_seconds), bandwidth(f.solve_bytes, f.read_bytes_seconds));
 }
 
 std::string to_json(const solve_facts& f) {
@@ -143,7 +145,7 @@ std::string to_json(const solve_facts& f) {
       {"policy", f.policy}, {"workers", f.workers}, {"coarsen", f.coarsen}, {"tasks", f.tasks}, {"edges", f.edges}, {"aggregated_tasks", f.aggregated_tasks}, {"aggregate_seconds", f.aggregate_seconds},
       {"nodes", f.nodes}, {"memory", f.memory}, {"pages", {{"moved", f.pages.moved}, {"there", f.pages.there}, {"promised", f.pages.promised}, {"refused", f.pages.refused}}},
       {"factor_seconds", f.factor_seconds}, {"sequential_factor_seconds", f.sequential_factor_seconds}, {"solve_seconds", f.solve_seconds}, {"sequential_solve_seconds", f.sequential_solve_seconds},
-      {"read_bytes_seconds", f.read_bytes_seconds}, {"sequential_read_bytes_seconds", f.sequential_read_bytes_seconds},
+      {"solve_bytes", f.solve_bytes}, {"read_bytes_seconds", f.read_bytes_seconds}, {"sequential_read_bytes_seconds", f.sequential_read_bytes_seconds},
       {"method", f.method}, {"converged", f.converged}, {"iterations", f.iterations}, {"residual", f.residual}, {"iterate_seconds", f.iterate_seconds}, {"history", f.history}};
   if (f.distribute_seconds > 0) j["distribute_seconds"] = f.distribute_seconds;
   return j.dump();
@@ -156,6 +158,7 @@ std::string to_html(const solve_facts& f) {
   for (const line& l : lines_of(f)) s += fmt::format("<tr><td>{}<td>{}<td class='n'>{}\n", l.what, escaped(l.value), l.time);
   s += fmt::format("</table>\n<table>\n<tr><th><th class='n'>sequential<th class='n'>{} workers<th>\n", f.workers);
   for (const comparison& c : comparisons_of(f)) s += fmt::format("<tr><td>{}<td class='n'>{}<td class='n'>{}<td class='n'>{}\n", c.what, duration(c.sequential), duration(c.parallel), speedup(c.sequential, c.parallel));
+  s += fmt::format("<tr><td>which is<td class='n'>{}<td class='n'>{}<td>\n", bandwidth(f.solve_bytes, f.sequential_read_bytes_seconds), bandwidth(f.solve_bytes, f.read_bytes_seconds));
   return s + "</table>\n</html>\n";
 }
 

@@ -22,7 +22,8 @@ struct solve_facts {
   double read_seconds = 0, order_seconds = 0, symbolic_seconds = 0, aggregate_seconds = 0;
   double factor_seconds = 0, sequential_factor_seconds = 0;
   double solve_seconds = 0, sequential_solve_seconds = 0;  // a pair of triangular solves
-  // Merely reading as many bytes as such a pair reads of the factors.
+  // What such a pair moves at least, factors and vectors; and merely reading as many bytes.
+  std::size_t solve_bytes = 0;
   double read_bytes_seconds = 0, sequential_read_bytes_seconds = 0;
   double iterate_seconds = 0;
   int iterations = 0;

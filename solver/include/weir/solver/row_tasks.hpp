@@ -27,9 +27,11 @@ class row_tasks {
   // `f` must live as long and stay where it is. Valid for every factorisation with this pattern. O(entries). Throws
   // configuration_error for a coarse string that cannot be used.
   row_tasks(const ilu& f, const std::string& coarsen);
-  // The same, or "auto": a coarse string is chosen by trying some on forward solves with this runtime, and everything becomes
-  // one task where none beats one row after the other. `f` has been factored. Some twenty aggregations and solves.
-  row_tasks(const ilu& f, const std::string& coarsen, runtime& rt);
+  // The same, or "auto": a coarse string is chosen by trying some with this runtime on forward solves, with the factors that
+  // `f` has. A phase that no string makes faster is not run as tasks: its rows follow each other on the calling thread. If that
+  // is so for the solves, whose rows cost least, another string is tried for the factorisation of `a`. Leaves `f` factored.
+  // Some ten aggregations, thirty solves and ten factorisations.
+  row_tasks(ilu& f, const matrix& a, const std::string& coarsen, runtime& rt);
   row_tasks(const row_tasks&) = delete;
   row_tasks& operator=(const row_tasks&) = delete;
 
@@ -49,10 +51,10 @@ class row_tasks {
 
   std::size_t tasks() const noexcept { return rows_.tasks(); }
   std::size_t edges() const noexcept { return rows_.edges(); }
-  // The coarse string, also where it was chosen; or "none".
-  std::string coarsening() const { return coarse_ ? coarse_->algorithms() : "none"; }
-  // Tasks that are run: aggregates, or all.
-  std::size_t aggregated_tasks() const noexcept { return coarse_ ? coarse_->aggregates() : tasks(); }
+  // The coarse string; or "none". Of what was chosen: that, "sequential", or "C, solves sequential".
+  std::string coarsening() const;
+  // Tasks that a factorisation runs: aggregates, or all.
+  std::size_t aggregated_tasks() const noexcept;
 
  private:
   // Predecessors by row: the lower triangle as it is, or what was put together where the pattern is not symmetric.
@@ -69,10 +71,18 @@ class row_tasks {
     int node;
   };
   void find_homes(runtime& rt);
+  void choose(ilu& f, const matrix& a, runtime& rt);
+  ilu::workspace& my_workspace(const ilu& f);
+  const coarse_graph* graph_of_factor() const noexcept { return coarse_factor_ ? &*coarse_factor_ : &*coarse_; }
+  coarse_graph* graph_of_factor() noexcept { return coarse_factor_ ? &*coarse_factor_ : &*coarse_; }
+  void factor_as_tasks(runtime& rt, ilu& f, const matrix& a);
+  void solve_as_tasks(runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x);
 
   dependences dependences_;
   graph rows_;
   std::optional<coarse_graph> coarse_;
+  std::optional<coarse_graph> coarse_factor_;  // where auto chose another one than for the solves
+  bool factor_alone_ = false, solve_alone_ = false;  // auto: the calling thread is as fast
   std::vector<ilu::workspace> workspaces_;  // by worker
   int block_ = 1;
   std::vector<home> homes_;                 // of vectors, ascending; none before distribute()
