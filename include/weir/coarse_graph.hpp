@@ -15,7 +15,7 @@
 //   F(n)   front: at most n aggregates of equal cost in each level of the graph. When levels are wide; n a small multiple
 //          of the number of workers
 //   T(n)   subtrees: the largest parts of at most n tasks that lie one behind the other and wait for nothing outside, as those
-//          of a nested dissection do; what separates such parts stays as it is, for F: T(2000)F(8)
+//          of a nested dissection do; what separates such parts stays as it is, for F or C: T(2000)F(8)
 //   auto   a string that suits the graph, what its tasks cost, and the runtime; needs that runtime:
 //
 //   weir::coarse_graph coarse = weir::aggregate(rows, "auto", rt, [&](weir::graph::task_id r) { forward(r); });
