@@ -153,11 +153,12 @@ void tell_kernel_addresses() {
   std::ifstream symbols("/proc/kallsyms");
   std::string address, kind, name;
   for (std::string line; std::getline(symbols, line);) {
-    if (!line.ends_with("asm_exc_page_fault") && !line.ends_with("folio_migrate_flags") && !line.ends_with("copy_page")) continue;
+    if (!line.ends_with("asm_exc_page_fault") && !line.ends_with("folio_migrate_flags") && !line.ends_with("folio_copy") && !line.ends_with("copy_page")) continue;
     std::istringstream(line) >> address >> kind >> name;
     const std::uint64_t value = std::strtoull(address.c_str(), nullptr, 16);
     if (name == "asm_exc_page_fault") tell_address<static_cast<int>(kernel_function::page_fault)>(value);
     if (name == "folio_migrate_flags") tell_address<static_cast<int>(kernel_function::page_moved)>(value);
+    if (name == "folio_copy") tell_address<static_cast<int>(kernel_function::page_moving)>(value);
     if (name == "copy_page") tell_address<static_cast<int>(kernel_function::copy_page)>(value);
   }
 }

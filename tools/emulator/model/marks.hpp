@@ -18,8 +18,8 @@ enum class mark_kind : std::uint8_t {
   program_end = 4,
 };
 
-enum class kernel_function : std::uint8_t { page_fault, page_moved, copy_page };
-inline constexpr std::size_t kernel_functions = 3;
+enum class kernel_function : std::uint8_t { page_fault, page_moved, page_moving, copy_page };
+inline constexpr std::size_t kernel_functions = 4;
 
 struct mark {
   mark_kind kind;

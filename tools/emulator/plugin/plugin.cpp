@@ -25,6 +25,8 @@ machine_model* model = nullptr;   // made once, never destroyed: CPUs run until 
 std::array<std::atomic<std::uint32_t>, kernel_functions> function_address;
 // The function a CPU is about to tell the address of, plus one.
 std::array<std::atomic<std::uint8_t>, max_cpus> about_to_tell;
+// Whether a CPU is moving a page. The kernel copies pages for other reasons, too, also those of other programs.
+std::array<std::atomic<bool>, max_cpus> moving;
 
 // ---------------------------------------------------------------- what CPUs do
 
@@ -49,7 +51,11 @@ void on_kernel_block(unsigned cpu, void* data) {
   const std::uint32_t address = address_in(data);
   model->run_kernel_block(cpu, reinterpret_cast<std::uintptr_t>(data) & 0xffff);
   if (begins(kernel_function::page_fault, address)) model->page_fault(cpu);
-  if (begins(kernel_function::page_moved, address)) model->page_moved(cpu);
+  if (begins(kernel_function::page_moving, address)) moving[cpu].store(true, std::memory_order_relaxed);
+  if (begins(kernel_function::page_moved, address)) {
+    moving[cpu].store(false, std::memory_order_relaxed);
+    model->page_moved(cpu);
+  }
 }
 
 void on_system_call(unsigned cpu, void*) {
@@ -74,7 +80,7 @@ void on_access(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, 
 
 // `instruction`: packed, the address of one that copies.
 void on_kernel_copy(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* instruction) {
-  if (model->counting() && within_copy_page(address_in(instruction))) access(cpu, info, address);
+  if (model->counting() && moving[cpu].load(std::memory_order_relaxed) && within_copy_page(address_in(instruction))) access(cpu, info, address);
 }
 
 void on_mark(unsigned cpu, void* data) {
