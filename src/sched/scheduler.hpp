@@ -59,8 +59,8 @@ struct alignas(cache_line_bytes) slot_queues {
   std::uint32_t typical_task_us = 0;          // running average of a sample; see doze_microseconds()
   std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze, or had_nothing
   bool took_notes = false;                    // in finished_before, while it spins
-  enum class hunger : std::uint8_t { none, some, much } hungry = hunger::none;  // since it was sent more than one task at a time
-  bool searching = false;
+  enum class hunger : std::uint8_t { none, some, much } hungry = hunger::none;  // until, having just run a task, it finds another one that was sent to it
+  bool searching = false;                     // has run out of tasks since
   bool offering = false;                      // on the offer board
 
   static constexpr std::uint64_t had_nothing = ~std::uint64_t{0};
@@ -265,7 +265,7 @@ class scheduler {
   std::vector<std::vector<std::vector<int>>> victims_;  // by node, by distance class: workers
   std::vector<atomic<slot_queues*>> slots_;
   atomic<int> slot_count_{0};
-  atomic<int> dozing_{0}, dozing_hungry_{0};  // how many of those asleep
+  atomic<int> dozing_{0}, dozing_hungry_{0};  // of those asleep: how many doze, and were not hungry before or were
   atomic<int> watching_{0};  // of those asleep: how many leave small tasks to others
   offer_board offers_;
   locked_queue central_;
