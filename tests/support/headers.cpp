@@ -1,0 +1,1 @@
+// Empty: where the headers of all tests are compiled once, see cmake/WeirComponent.cmake.
