@@ -230,9 +230,13 @@ void log::make_room(std::size_t record_bytes) {
 // its accesses, and nothing is written twice. False, and nothing was done: it does not fit into the short form.
 bool log::append_usual(frame* f, start s, std::uint64_t end, int here) {
   make_room(sizeof(short_task_record) + 2 * sizeof(std::uint32_t) + most_usual_inputs * sizeof(task_id));
-  const std::uint64_t begin = since_start(s.ticks), gap = begin - last_end_, duration = end - begin;
-  if (last_end_ == no_task || begin < last_end_) [[unlikely]] return false;
+  const std::uint64_t begin = since_start(s.ticks), gap = end - last_end_, duration = end - begin;
+  if (last_end_ == no_task) [[unlikely]] return false;
   const task_id mine = make_id(worker_, end);
+  if (f->has_no_data()) {
+    f->trace_id = mine;
+    return append_plain(f, gap, duration, s.nested, here);
+  }
   std::uint64_t read = 0, written = 0, farthest = 0;
   std::array<task_id, most_usual_inputs> ids{};  // each once
   unsigned n = 0;
@@ -262,7 +266,7 @@ bool log::append_usual(frame* f, start s, std::uint64_t end, int here) {
                         .edges = static_cast<std::uint8_t>(n),
                         .gap = static_cast<std::uint32_t>(gap),
                         .duration = static_cast<std::uint32_t>(duration),
-                        .home = has_local ? std::int16_t{0} : f->has_no_data() ? f->affinity : std::int16_t{-1},
+                        .home = has_local ? std::int16_t{0} : std::int16_t{-1},
                         .node = static_cast<std::int16_t>(here)});
   if (has_local) put(std::array{static_cast<std::uint32_t>(read), static_cast<std::uint32_t>(written)});
   // All of them, which is less work than a loop over those that are there; there is room.
@@ -279,6 +283,19 @@ bool log::append_usual(frame* f, start s, std::uint64_t end, int here) {
   reads_.bytes[0] += read;
   writes_.bytes[0] += written;
   f->trace_id = mine;
+  return true;
+}
+
+// The same for a task without data; there is room.
+bool log::append_plain(frame* f, std::uint64_t gap, std::uint64_t duration, bool nested, int here) {
+  if ((gap | duration) >> 32 != 0) [[unlikely]] return false;
+  const short_task_record r{.name = name_index(f->name),
+                            .flags = nested ? short_task_record::nested : std::uint8_t{0},
+                            .gap = static_cast<std::uint32_t>(gap),
+                            .duration = static_cast<std::uint32_t>(duration),
+                            .home = f->affinity,
+                            .node = static_cast<std::int16_t>(here)};
+  std::memcpy(append(sizeof r), &r, sizeof r);
   return true;
 }
 
@@ -307,9 +324,9 @@ void log::append_task(const task_record& r) {
 
 // False if the task does not fit into the short form.
 bool log::append_short(const task_record& r) {
-  const std::uint64_t gap = r.begin - last_end_, duration = r.end - r.begin;
+  const std::uint64_t gap = r.end - last_end_, duration = r.end - r.begin;
   const std::uint64_t bytes = r.read_local | r.read_remote | r.write_local | r.write_remote;
-  if (last_end_ == no_task || r.begin < last_end_ || (gap | duration | bytes) >> 32 != 0 || r.edges > 255 || r.head.origin != origin::own || r.head.outcome != outcome::done) return false;
+  if (last_end_ == no_task || (gap | duration | bytes) >> 32 != 0 || r.edges > 255 || r.head.origin != origin::own || r.head.outcome != outcome::done) return false;
   short_task_record s{.name = r.head.name, .edges = static_cast<std::uint8_t>(r.edges), .gap = static_cast<std::uint32_t>(gap), .duration = static_cast<std::uint32_t>(duration), .home = r.home, .node = r.node};
   s.flags = static_cast<std::uint8_t>((bytes != 0 ? short_task_record::has_local | short_task_record::has_remote : 0) | (r.of_graph != 0 ? short_task_record::of_graph : 0) | (r.nested != 0 ? short_task_record::nested : 0));
   const std::uint32_t numbers[4] = {static_cast<std::uint32_t>(r.read_local), static_cast<std::uint32_t>(r.write_local), static_cast<std::uint32_t>(r.read_remote), static_cast<std::uint32_t>(r.write_remote)};

@@ -117,6 +117,7 @@ class alignas(cache_line_bytes) log {
   void make_room(std::size_t record_bytes);
   std::uint8_t name_index(const char* name);
   bool append_usual(frame*, start, std::uint64_t end, int here);
+  bool append_plain(frame*, std::uint64_t gap, std::uint64_t duration, bool nested, int here);
   void append_unusual(frame*, start, std::uint64_t end, int here, int pushed_from, const char* cause);
   void append_task(const task_record&);
   bool append_short(const task_record&);

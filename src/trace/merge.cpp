@@ -80,8 +80,8 @@ class cursor {
     };
     if ((s.flags & short_task_record::has_local) != 0) take(local);
     if ((s.flags & short_task_record::has_remote) != 0) take(remote);
-    const std::uint64_t begin = task_.end + s.gap;
-    task_ = {.head = {.kind = kind::task, .name = s.name}, .begin = begin, .end = begin + s.duration, .home = s.home, .node = s.node,
+    const std::uint64_t end = task_.end + s.gap;
+    task_ = {.head = {.kind = kind::task, .name = s.name}, .begin = end - s.duration, .end = end, .home = s.home, .node = s.node,
              .read_local = local[0], .read_remote = remote[0], .write_local = local[1], .write_remote = remote[1], .edges = s.edges};
     task_.of_graph = (s.flags & short_task_record::of_graph) != 0;
     task_.nested = (s.flags & short_task_record::nested) != 0;

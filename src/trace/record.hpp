@@ -43,8 +43,8 @@ struct task_record {
 };
 static_assert(sizeof(task_record) == 72);
 
-// Most tasks, in a fraction of the space, for to touch new memory is what recording costs most: began `gap` after the
-// task before it in its chunk ended, was taken from the worker's own queues, and did not fail. Behind it, in 32 bits each:
+// Most tasks, in a fraction of the space, for to touch new memory is what recording costs most: ended `gap` after the
+// task before it in its chunk, was taken from the worker's own queues, and did not fail. Behind it, in 32 bits each:
 // if has_local, the bytes read and written on its own node; if has_remote, those elsewhere; if near_edges, how much later
 // than its end this task ended, for each task it read from, all of this worker. Then whole words again: the edges, if not
 // near_edges.
