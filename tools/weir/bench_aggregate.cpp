@@ -5,6 +5,7 @@
 #include <bench/aggregate/problem.hpp>
 #include <bench/common/kernel.hpp>
 #include <bench/common/options.hpp>
+#include <tools/common/stopwatch.hpp>
 #include <weir/coarse_graph.hpp>
 #include <weir/runtime.hpp>
 
@@ -13,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <malloc.h>
 #include <optional>
@@ -31,12 +31,6 @@ struct aggregate_options {
   int workers = 0, repeat = 5;
   bool json = false;
 };
-
-double seconds_of(const auto& f) {
-  const auto begin = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());

@@ -5,6 +5,7 @@
 #include "solve_report.hpp"
 
 #include <bench/common/io/file.hpp>
+#include <tools/common/stopwatch.hpp>
 
 #include <weir/parallel.hpp>
 #include <weir/region.h>
@@ -34,12 +35,6 @@ struct solve_options {
   double tolerance = 1e-8, shift = 0;
   bool json = false;
 };
-
-double seconds_of(const auto& what) {
-  const auto begin = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 // The line that is overwritten while iterations go on; nothing where standard error is no terminal.
 class progress_line {
