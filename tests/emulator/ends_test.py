@@ -49,6 +49,9 @@ class Programs(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, "hanging\n"))
         self.assertEqual(done.stderr, f"weir: {PROBE} had not ended after 20 s (--timeout)\n")
 
+    def test_a_guest_that_never_begins_it(self):
+        self.ends(*ONE, "--timeout", "0.3", "--", PROBE, "hang", status=2, says=[f"the guest had not begun {PROBE} after 0.3 s (--timeout): "])
+
     def test_a_program_that_needs_more_memory_than_there_is(self):
         self.ends(*ONE, "--memory", "160", "--", PROBE, "eat", "2000", status=128 + signal.SIGKILL, says=["signal 9", "memory had run out", "--memory"])
 

@@ -137,7 +137,9 @@ std::pair<int, std::string> outcome(const guest_result& r, const emulate_options
     case ending::exited: return {r.number, r.out_of_memory ? fmt::format("{}: a process was killed{}", program, memory) : ""};
     case ending::signalled: return {signal_base + r.number, fmt::format("{} was ended by signal {} ({}){}", program, r.number, ::strsignal(r.number), memory)};
     case ending::failed: return {bad_input, fmt::format("{} could not be started: {}", program, r.what)};
-    case ending::timed_out: return {bad_input, fmt::format("{} had not ended after {:g} s (--timeout)", program, o.timeout_s)};
+    case ending::timed_out:
+      if (r.boot_seconds == 0) return {bad_input, fmt::format("the guest had not begun {} after {:g} s (--timeout): {}", program, o.timeout_s, r.what)};
+      return {bad_input, fmt::format("{} had not ended after {:g} s (--timeout)", program, o.timeout_s)};
     case ending::interrupted: return {signal_base + r.number, ""};
     case ending::crashed: break;
   }

@@ -127,7 +127,7 @@ class listener {
   }
 
   guest_result result(const connections& c) {
-    if (!ended_) result_.what = last_words(c);
+    if (!ended_ || (result_.end == ending::timed_out && result_.boot_seconds == 0)) result_.what = last_words(c);
     result_.seconds = std::chrono::duration<double>(clock::now() - begin_).count();
     return std::move(result_);
   }

@@ -33,7 +33,7 @@ enum class ending {
   exited,       // number: exit status
   signalled,    // number: signal
   failed,       // the program could not be started; `what` says why
-  timed_out,
+  timed_out,    // if it had not begun, `what` has the guest's last words
   crashed,      // the guest ended before its program; `what` has its last words
   interrupted,  // a signal ended this; number: which
 };
@@ -43,7 +43,7 @@ struct guest_result {
   int number = 0;
   std::string what;
   bool out_of_memory = false;   // the kernel had to kill a process
-  double boot_seconds = 0, seconds = 0;   // by this machine's clock; `seconds` is all of it
+  double boot_seconds = 0, seconds = 0;   // by this machine's clock; 0: the program had not begun; `seconds` is all of it
   std::vector<region_report> regions;     // in the order in which they ended
 };
 
