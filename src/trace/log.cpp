@@ -234,8 +234,9 @@ bool log::append_usual(frame* f, start s, std::uint64_t end, int here) {
   if (last_end_ == no_task) [[unlikely]] return false;
   const task_id mine = make_id(worker_, end);
   if (f->has_no_data()) {
+    if (!append_plain(f, gap, duration, s.nested, here)) return false;
     f->trace_id = mine;
-    return append_plain(f, gap, duration, s.nested, here);
+    return true;
   }
   std::uint64_t read = 0, written = 0, farthest = 0;
   std::array<task_id, most_usual_inputs> ids{};  // each once
