@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -130,6 +131,37 @@ TEST_F(trace_test, names_are_copied) {
   ASSERT_EQ(s.tasks.size(), expected.size() + 2);
   for (std::size_t i = 0; i < expected.size(); i++) EXPECT_EQ(s.tasks[i].name, expected[i]);
   EXPECT_EQ(s.tasks.back().name, std::string(200, 'n'));
+}
+
+// A task that waits runs others meanwhile: they are written down first, and yet began later.
+TEST_F(trace_test, tasks_within_tasks_keep_when_they_began) {
+  common shared(folder.string(), 100);
+  log l(shared, 0, 1, buffers, {});
+  std::map<std::string, std::uint64_t> begin;
+  const auto nest = [&](const auto& self, int depth, const std::string& name) -> void {
+    frame f;
+    f.name = name.c_str();
+    int from = -1;
+    const log::start start = l.begin(from, depth > 0);
+    begin[name] = start.ticks;
+    if (depth < 4)
+      for (const char* child : {"0", "1"}) self(self, depth + 1, name + child);
+    l.task(&f, start, 0, nullptr);
+  };
+  for (const char* root : {"a", "b"}) nest(nest, 0, root);
+  seen s;
+  EXPECT_EQ(merge(shared, {&l}, s), 0u);
+  ASSERT_EQ(s.tasks.size(), 2 * 31u);
+  std::map<std::string, task_record> by_name;
+  for (const seen::one& t : s.tasks) by_name[t.name] = t.record;
+  for (const auto& [name, record] : by_name) {
+    EXPECT_EQ(record.begin - by_name.at("a").begin, begin.at(name) - begin.at("a")) << name;
+    EXPECT_EQ(record.nested, name.size() > 1 ? 1 : 0) << name;
+    if (name.size() == 1) continue;
+    const task_record& parent = by_name.at(name.substr(0, name.size() - 1));
+    EXPECT_LE(parent.begin, record.begin) << name;
+    EXPECT_LE(record.end, parent.end) << name;
+  }
 }
 
 TEST_F(trace_test, where_a_task_came_from_and_how_it_ended) {

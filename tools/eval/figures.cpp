@@ -24,7 +24,7 @@ std::string field_text(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return value.dump();
   std::string text;
-  for (const json& each : value) text += (text.empty() ? "" : "x") + field_text(each);
+  for (const json& each : value) text.append(text.empty() ? "" : "x").append(field_text(each));
   return text;
 }
 

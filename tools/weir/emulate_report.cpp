@@ -82,7 +82,7 @@ nlohmann::ordered_json region_json(const emulated_run& run, const region_report&
 // 1234567 as "1 234 567".
 std::string grouped(std::uint64_t value) {
   std::string digits = std::to_string(value);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, " ");
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ' ');
   return digits;
 }
 
