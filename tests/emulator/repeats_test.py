@@ -21,7 +21,9 @@ class Repeats(unittest.TestCase):
         self.assertLess(max(locality) - min(locality), TOLERANCE)
 
     def test_in_one_guest(self):
-        self.check(measured(*MACHINE, *WORK, TIMES, "512")[0]["regions"])
+        # The first finds caches empty and every line new to its writer, which costs it a fifth more; the others go on with
+        # what the one before left.
+        self.check(measured(*MACHINE, *WORK, TIMES + 1, "512")[0]["regions"][1:])
 
     def test_in_ten_guests(self):
         self.check([measured(*MACHINE, *WORK, "1", "512")[0]["regions"][0] for _ in range(TIMES)])
