@@ -54,6 +54,14 @@ double seconds_of(const auto& what) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+// What is distributed page by page.
+struct memory_in_small_pages {
+  memory_in_small_pages(ilu& f, matrix& a) : factors(f), values(a.values), columns(a.columns) {}
+  ilu::in_small_pages factors;
+  in_small_pages<double> values;
+  in_small_pages<index> columns;
+};
+
 // A task that failed is of no interest to who factors a matrix: the row is.
 template <class Run>
 void run_unwrapped(const Run& run) {
@@ -124,6 +132,8 @@ move_report row_tasks::distribute(runtime& rt, ilu& f, matrix& a) {
   coarse_factor_.reset();  // a row has one home
   factor_alone_ = solve_alone_ = false;
   const std::size_t numbers = static_cast<std::size_t>(a.block) * static_cast<std::size_t>(a.block);
+  std::optional<memory_in_small_pages> small;
+  if (rt.nodes() > 1) small.emplace(f, a);
   const move_report moved = coarse_->distribute(rt, [&](graph::task_id row, written_memory& memory) {
     const auto i = static_cast<std::size_t>(row), begin = static_cast<std::size_t>(a.row_begin[i]), size = static_cast<std::size_t>(a.row_begin[i + 1]) - begin;
     f.add_memory(static_cast<index>(row), memory);

@@ -1,4 +1,5 @@
 """However a program or this command ends: one line says so, QEMU is gone, and nothing is left behind."""
+import json
 import os
 import pathlib
 import signal
@@ -48,6 +49,10 @@ class Programs(unittest.TestCase):
         done = emulate(*ONE, "--timeout", "20", "--", PROBE, "hang")
         self.assertEqual((done.returncode, done.stdout), (2, "hanging\n"))
         self.assertEqual(done.stderr, f"weir: {PROBE} had not ended after 20 s (--timeout)\n")
+
+    def test_a_guest_that_is_slow_to_boot(self):
+        done = emulate("--json", *ONE, "--boot-timeout", "0.2", "--", PROBE, "leave", "3")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["boots"]), (3, 3))
 
     def test_a_guest_that_never_begins_it(self):
         self.ends(*ONE, "--timeout", "0.3", "--", PROBE, "hang", status=2, says=[f"the guest had not begun {PROBE} after 0.3 s (--timeout): "])

@@ -31,7 +31,7 @@ struct emulate_options {
   layout_options shape;
   std::uint64_t cache_kib = 1024, shared_cache_kib = 0;
   int scan_ms = 0;
-  double shared_cache_ns = model_config().shared_cache_ns, timeout_s = 600;
+  double shared_cache_ns = model_config().shared_cache_ns, timeout_s = 600, boot_timeout_s = 0;
   std::vector<std::string> files, environment, names, command;
   bool no_mbind = false, no_model = false, numa_balancing = false, roi = false, json = false, fetch_kernel = false;
 };
@@ -172,6 +172,7 @@ int run_emulate(const emulate_options& o) {
   g.files = make_archive(o, g.work, program);
   g.model = run.model;
   g.limit = std::chrono::milliseconds(static_cast<std::int64_t>(o.timeout_s * 1000));
+  g.boot_limit = std::chrono::milliseconds(static_cast<std::int64_t>(o.boot_timeout_s * 1000));
   require_memory(run.shape, run.model.has_value());
   progress booting(fmt::format("weir: booting {} nodes", run.shape.nodes()));
   g.started = [&] { booting.clear(); };
@@ -203,6 +204,7 @@ std::shared_ptr<int> add_emulate_command(CLI::App& app, std::vector<std::string>
   emulate->add_option("--file", o.files, "HOST[:/GUEST]: file or folder to copy in, with the libraries it needs")->allow_extra_args(false);
   emulate->add_option("--env", o.environment, "NAME=VALUE: environment variable for the program")->allow_extra_args(false);
   emulate->add_option("--timeout", o.timeout_s, "seconds for boot and program together; 0: no limit")->check(CLI::Range(0.0, 1e6))->capture_default_str();
+  emulate->add_option("--boot-timeout", o.boot_timeout_s, fmt::format("seconds after which a guest that has not begun the program is booted again, {} times at most (default: 60, and 3 a CPU)", most_boots - 1))->check(CLI::Range(0.001, 1e6));
   emulate->add_option("--cpuset", o.cpuset, "CPUS:NODES: run the program in this cpuset, such as 0-1:0");
   emulate->add_flag("--no-mbind", o.no_mbind, "Refuse the program the system calls that place memory, as containers do");
   emulate->add_flag("--numa-balancing", o.numa_balancing, "Let the kernel move pages by itself");

@@ -109,40 +109,45 @@ class listener {
  public:
   listener(const guest& g, clock::time_point begin) : guest_(g), begin_(begin) {}
 
-  // Reads until QEMU has closed everything, a signal arrives, or time is over.
-  void listen(connections& c, const signals_held& signals) {
-    const clock::time_point deadline = begin_ + guest_.limit;
+  // Reads until QEMU has closed everything, a signal arrives, or time is over. False if that is the time to boot in.
+  bool listen(connections& c, const signals_held& signals, clock::time_point boot_deadline) {
+    const clock::time_point deadline = guest_.limit.count() == 0 ? clock::time_point::max() : begin_ + guest_.limit;
     std::array<pollfd, 6> open{};
     const std::array<const descriptor*, 5> readers = {&c.output.reader, &c.errors.reader, &c.control.reader, &c.report.reader, &c.complaints.reader};
     for (std::size_t i = 0; i < readers.size(); i++) open[i] = {readers[i]->number(), POLLIN, 0};
     open[5] = {signals.reader().number(), POLLIN, 0};
     for (std::size_t left = readers.size(); left > 0;) {
-      const int ready = ::poll(open.data(), open.size(), milliseconds_until(deadline));
+      const bool boots = result_.boot_seconds == 0 && boot_deadline < deadline;
+      const int ready = ::poll(open.data(), open.size(), milliseconds_until(boots ? boot_deadline : deadline));
       if (ready < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
+      if (ready == 0 && boots) return false;
       if (ready == 0) return stop(ending::timed_out, 0);
       if (ready > 0 && open[5].revents != 0) return stop(ending::interrupted, signals.take());
       for (std::size_t i = 0; ready > 0 && i < readers.size(); i++)
         if (open[i].revents != 0 && !take(i, *readers[i])) open[i].fd = -1, left--;
     }
+    return true;
   }
 
-  guest_result result(const connections& c) {
+  guest_result result(const connections& c, int boots) {
+    result_.boots = boots;
     if (!ended_ || (result_.end == ending::timed_out && result_.boot_seconds == 0)) result_.what = last_words(c);
     result_.seconds = std::chrono::duration<double>(clock::now() - begin_).count();
     return std::move(result_);
   }
 
  private:
-  int milliseconds_until(clock::time_point deadline) const {
-    if (guest_.limit.count() == 0) return -1;
+  static int milliseconds_until(clock::time_point deadline) {
+    if (deadline == clock::time_point::max()) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
   }
 
-  void stop(ending end, int number) {
+  bool stop(ending end, int number) {
     ended_ = true;
     result_.end = end;
     result_.number = number;
+    return true;
   }
 
   bool take(std::size_t which, const descriptor& reader) {
@@ -204,6 +209,8 @@ void close_writers(connections& c) {
 
 }  // namespace
 
+std::chrono::milliseconds usual_boot_limit(const layout& shape) { return std::chrono::seconds(60 + 3 * shape.cpu_count()); }
+
 guest_result run_guest(const guest& original, const equipment& tools) {
   guest g = original;
   g.files.add(tools.init, "/init");
@@ -211,18 +218,23 @@ guest_result run_guest(const guest& original, const equipment& tools) {
   const std::string archive_bytes = g.files.bytes();
   g.shape = with_room_for(g.shape, archive_bytes.size());
   if (g.model) g.model->node_bytes[0] = std::uint64_t(g.shape.memory_mib[0]) << 20;
+  if (g.boot_limit.count() == 0) g.boot_limit = usual_boot_limit(g.shape);
   const signals_held signals;
-  connections c;
-  c.archive = make_memory_file("archive", archive_bytes);
-  c.console = make_memory_file("console", {});
-  if (g.model) c.config = make_memory_file("config", to_text(*g.model));
-  listener all(g, clock::now());
-  {
-    const child qemu(qemu_arguments(g, tools, c), signals.before(), SIGKILL, tools.qemu, [&] { connect(c); });
-    close_writers(c);
-    all.listen(c, signals);
+  const clock::time_point begin = clock::now();
+  for (int boot = 1;; boot++) {
+    connections c;
+    c.archive = make_memory_file("archive", archive_bytes);
+    c.console = make_memory_file("console", {});
+    if (g.model) c.config = make_memory_file("config", to_text(*g.model));
+    listener all(g, begin);
+    bool over = false;
+    {
+      const child qemu(qemu_arguments(g, tools, c), signals.before(), SIGKILL, tools.qemu, [&] { connect(c); });
+      close_writers(c);
+      over = all.listen(c, signals, boot == most_boots ? clock::time_point::max() : clock::now() + g.boot_limit);
+    }
+    if (over) return all.result(c, boot);
   }
-  return all.result(c);
 }
 
 }  // namespace weir::emulator

@@ -93,6 +93,8 @@ class ilu {
   void backward_rows(std::span<double> x, std::span<const index> rows) const;
   // What a task writes, and reads alone, of both factors: the row's numbers, columns and where they begin.
   void add_memory(index row, written_memory&);
+  // See solver::in_small_pages: the numbers of both factors. Not their columns, which task graphs refer to.
+  struct in_small_pages;
 
  private:
   friend struct ilu_kernels;
@@ -118,6 +120,11 @@ class ilu {
   double shift_ = 0;
   std::int64_t shifted_ = 0;
   triangle lower_, upper_;      // unit lower and, for scalars, unit upper: A = L D U there, L U for blocks
+};
+
+struct ilu::in_small_pages {
+  explicit in_small_pages(ilu& f) : lower(f.lower_.values), upper(f.upper_.values) {}
+  solver::in_small_pages<double> lower, upper;
 };
 
 }  // namespace weir::solver

@@ -42,7 +42,8 @@ class row_tasks {
 
   // On several nodes: shares the aggregates out among them (coarse_graph::distribute), and moves the memory of each row, in
   // the factors and in the matrix, to where it will be worked on. Best before the factors are written first, and under the
-  // policy `node-queues`. Throws configuration_error without aggregation. O(entries), and what moving pages costs.
+  // policy `node-queues`. Throws configuration_error without aggregation. O(entries), and what moving pages costs; large arrays
+  // are copied into others of small pages, and spans of a.values and a.columns are then no longer valid.
   move_report distribute(runtime& rt, ilu& f, matrix& a);
   // Moves a vector of the triangular solves to where its rows are, page by page; nothing before distribute(). Placed so for
   // the solves, not for the product with the matrix, they are read where they were written (seed 002, section VI.C, blames
