@@ -111,7 +111,7 @@ struct ilu_kernels {
       if (!f.pattern_of_matrix_) std::fill_n(slots + numbers, (left + 1 + upper.size) * numbers, 0.0);
       const double largest = scatter_blocks<B>(a, i, slots, slot_of);
       for (index p = 0; p < left; p++) eliminate_block<B>(f, lower_columns[p], slots, slots + (p + 1) * numbers, slot_of);
-      std::copy_n(slots + numbers, left * numbers, &f.lower_.values[first * numbers]);
+      std::copy_n(slots + numbers, left * numbers, f.lower_.values.data() + first * numbers);
       std::copy_n(slots + (left + 2) * numbers, upper.size * numbers, upper.entries());
       for (index p = 0; p < left; p++) slot_of[lower_columns[p]] = 0;
       slot_of[i] = 0;

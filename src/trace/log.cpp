@@ -78,6 +78,11 @@ void for_each_producer(frame* t, F&& f) {
     for (const auto& w : claim->waits) f(w->producer);
 }
 
+// An empty vector may have no memory to copy from.
+void put(const std::vector<std::uint64_t>& edges, std::byte* to) {
+  if (!edges.empty()) std::memcpy(to, edges.data(), 8 * edges.size());
+}
+
 }  // namespace
 
 log::log(common& shared, int worker, int nodes, const memory::pools& buffers, std::vector<int> places)
@@ -320,7 +325,7 @@ void log::append_unusual(frame* f, start s, std::uint64_t end, int here, int pus
 void log::append_task(const task_record& r) {
   std::byte* const p = append(r.head.bytes);
   std::memcpy(p, &r, sizeof r);
-  std::memcpy(p + sizeof r, edges_.data(), 8 * edges_.size());
+  put(edges_, p + sizeof r);
 }
 
 // False if the task does not fit into the short form.
@@ -335,7 +340,7 @@ bool log::append_short(const task_record& r) {
   std::byte* const p = append(sizeof s + number_bytes + 8 * edges_.size());
   std::memcpy(p, &s, sizeof s);
   if (number_bytes != 0) std::memcpy(p + sizeof s, numbers, sizeof numbers);
-  std::memcpy(p + sizeof s + number_bytes, edges_.data(), 8 * edges_.size());
+  put(edges_, p + sizeof s + number_bytes);
   return true;
 }
 

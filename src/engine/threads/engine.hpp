@@ -243,7 +243,7 @@ class engine {
   void note_time(slot&, std::uint64_t begin_ns, std::uint64_t end_ns);
   void seek_solitude(slot&, std::uint64_t now_ns);
   // Stands for the name of the task that is to blame.
-  static constexpr const char* of_ended_scope = "(of a scope that has ended early)";
+  static constexpr char of_ended_scope[] = "(of a scope that has ended early)";
   void note_skipped(frame*, const char* cause);
   void record_failure(frame*, const char* name, std::exception_ptr);
   void finished_one(slot&);
