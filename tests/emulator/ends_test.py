@@ -53,6 +53,7 @@ class Programs(unittest.TestCase):
     def test_a_guest_that_is_slow_to_boot(self):
         done = emulate("--json", *ONE, "--boot-timeout", "0.2", "--", PROBE, "leave", "3")
         self.assertEqual((done.returncode, json.loads(done.stdout)["boots"]), (3, 3))
+        self.assertIn("weir: booted 3 times", done.stderr)
 
     def test_a_guest_that_never_begins_it(self):
         self.ends(*ONE, "--timeout", "0.3", "--", PROBE, "hang", status=2, says=[f"the guest had not begun {PROBE} after 0.3 s (--timeout): "])

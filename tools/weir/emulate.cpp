@@ -179,6 +179,7 @@ int run_emulate(const emulate_options& o) {
   g.show = [&](stream s, std::string_view text) { show(text, s == stream::errors || o.json ? STDERR_FILENO : STDOUT_FILENO); };
   run.result = run_guest(g, tools);
   booting.clear();
+  if (run.result.boots > 1) fmt::print(stderr, "weir: booted {} times: the guests before had not begun {} in time (--boot-timeout)\n", run.result.boots, o.command.front());
   const auto [status, message] = outcome(run.result, o);
   run.status = status;
   if (o.json) fmt::print("{}\n", emulate_json(run).dump());

@@ -125,7 +125,6 @@ std::string emulate_text(const emulated_run& run) {
   const std::string shared = run.model->shared_cache_bytes > 0 ? fmt::format(", {} KiB shared by a node", run.model->shared_cache_bytes >> 10) : "";
   std::string text = fmt::format("\n{}: {} nodes, {} CPUs with {} KiB of cache each{}\n", run.machine.name, run.shape.nodes(), run.shape.cpu_count(), run.model->cache_bytes >> 10, shared);
   for (const std::string& note : run.shape.notes) text += note + "\n";
-  if (run.result.boots > 1) text += fmt::format("The guest hung as it booted, and was booted {} times.\n", run.result.boots);
   for (const region_report& r : run.result.regions) text += region_text(run, r);
   if (run.result.regions.empty()) text += "The program marked no region (weir/region.h): there is nothing to report. Without --roi all of it counts.\n";
   return text;
