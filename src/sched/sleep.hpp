@@ -40,7 +40,8 @@ class sleep_control {
     if (sleeping_in(state) > 0 && searching_in(state) <= 0) wake_from(near);
   }
 
-  // Wakes this worker if it is asleep; returns whether it was, and then it sees all that the caller did before. If it was not, it is sure to see what the caller
+  // Wakes this worker if it is asleep; returns whether it was, and then it sees all that the caller did before. If it
+  // was not, it is sure to see what the caller
   // published before: by the any_work_left() it calls before it blocks. To be used after a push to its inbox, and
   // when the scope it waits for is complete. Not asleep: a fence and one load.
   bool wake(int worker) {
@@ -78,12 +79,12 @@ class sleep_control {
     return searching_in(before) <= 1 && sleeping_in(before) > 0;
   }
 
-  // A searching worker found nothing and goes to sleep. any_work_left() is called after the worker counts as asleep, and
-  // again after unsure_microseconds; if true the call returns at once. It must look at every queue this worker could take work from (relaxed
-  // loads do) and at the condition of a nested wait. If there is none and everybody now sleeps, everybody_asleep() is
-  // called before this worker blocks; it may wake workers. It is called by the last one who falls asleep, and may
-  // be called although somebody is just being woken by a thread that is no worker, so it has to judge by counts of
-  // its own (tasks outstanding) whether the program is stuck.
+  // A searching worker found nothing and goes to sleep. any_work_left() is called after the worker counts as asleep,
+  // and again after unsure_microseconds; if true the call returns at once. It must look at every queue this worker
+  // could take work from (relaxed loads do) and at the condition of a nested wait. If there is none and everybody now
+  // sleeps, everybody_asleep() is called before this worker blocks; it may wake workers. It is called by the last one
+  // who falls asleep, and may be called although somebody is just being woken by a thread that is no worker, so it has
+  // to judge by counts of its own (tasks outstanding) whether the program is stuck.
   // On return the worker is searching, whoever woke it and why.
   template <class AnyWorkLeft, class EverybodyAsleep>
   void sleep(int worker, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {

@@ -46,12 +46,12 @@ TEST(sleep, work_seen_in_time_keeps_the_worker_awake) {
   EXPECT_EQ(s.searching(), 0);
 }
 
-// A worker that sleeps until `go`, on a thread of its own.
+// A worker that sleeps until `go`, on a thread of its own. What `sees_go` sees it before somebody wakes it, too.
 struct sleeper {
-  sleeper(sleep_control<>& control, int worker, atomic<bool>& go)
-      : thread([&control, &go, worker] {
+  sleeper(sleep_control<>& control, int worker, atomic<bool>& go, bool sees_go = true)
+      : thread([&control, &go, worker, sees_go] {
           control.start_searching();
-          while (!go.load(acquire)) control.sleep(worker, [&] { return go.load(relaxed); });
+          while (!go.load(acquire)) control.sleep(worker, [&] { return sees_go && go.load(relaxed); });
           (void)control.stop_searching();
         }) {}
   ~sleeper() { thread.join(); }
@@ -62,7 +62,7 @@ TEST(sleep, wake_wakes_that_worker) {
   sleep_control<> s(2);
   atomic<bool> go[2];
   {
-    sleeper first(s, 0, go[0]), second(s, 1, go[1]);
+    sleeper first(s, 0, go[0], false), second(s, 1, go[1], false);
     wait_until([&] { return s.sleeping() == 2; });
     go[1].store(true, release);
     EXPECT_TRUE(s.wake(1));
