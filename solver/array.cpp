@@ -17,6 +17,7 @@ std::align_val_t alignment(std::size_t bytes) { return std::align_val_t(has_larg
 // Below two large pages the alignment would waste as much as the array has.
 bool has_large_pages(std::size_t bytes) { return bytes >= 2 * large_page_bytes; }
 
+// A hint, too: what has no large pages needs none of this.
 void use_small_pages(void* p, std::size_t bytes) { (void)::madvise(p, bytes, MADV_NOHUGEPAGE); }
 
 void* allocate(std::size_t bytes) {
