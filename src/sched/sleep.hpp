@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "base/base.hpp"
+#include "sched/shared_fence.hpp"
 
 namespace weir::sched {
 
@@ -31,7 +33,7 @@ class sleep_control {
 
   // Wakes a sleeper if there are any and nobody is searching; looks for one from worker `near` upwards, wrapping.
   // If nobody sleeps: one load. Else a fence and another one, some 5 ns. Who is falling asleep at this moment may be
-  // missed, and then finds the work itself after unsure_microseconds.
+  // missed, and then finds the work itself after unsure_microseconds, or some times that if many fall asleep with it.
   void work_published(int near = 0) {
     Atomics::light_fence();
     if (sleeping_in(state_.load(std::memory_order_relaxed)) <= 0) return;
@@ -95,7 +97,8 @@ class sleep_control {
       return;
     }
     if (last) everybody_asleep();
-    if (over_after_first_part(mine, any_work_left, unsure_microseconds)) return;
+    std::uint32_t left = std::numeric_limits<std::uint32_t>::max();
+    if (over_after_first_part(mine, any_work_left, left)) return;
     while (mine.load(std::memory_order_acquire) == asleep) Atomics::wait(mine, asleep);
   }
   // As sleep, but for at most this long: for a worker that leaves work to others and wants to see what became of it.
@@ -106,10 +109,8 @@ class sleep_control {
     const bool last = falls_asleep(mine);
     const bool waits = !any_work_left();
     if (waits && last) everybody_asleep();
-    const std::uint32_t first = std::min(microseconds, unsure_microseconds);
-    if (waits && microseconds <= first) Atomics::wait_for(mine, asleep, first);
-    else if (waits && over_after_first_part(mine, any_work_left, first)) return false;
-    else if (waits) Atomics::wait_for(mine, asleep, microseconds - first);
+    if (waits && microseconds > unsure_microseconds && over_after_first_part(mine, any_work_left, microseconds)) return false;
+    if (waits && microseconds > 0) Atomics::wait_for(mine, asleep, microseconds);
     // Woken: the waker has done the accounting. Time is up, or for no reason: as if it had not gone to sleep.
     return cancel(mine) && waits;
   }
@@ -183,13 +184,20 @@ class sleep_control {
     return sleeping_in(before) + 1 >= workers_;
   }
 
-  // The first part of a sleep. The publisher's light fence needs a heavy one here, which is too dear for a short sleep.
-  // True: it is over.
+  // The first part of a sleep. The publisher's light fence needs a heavy one here, which is too dear for a short sleep, and
+  // on a machine with many CPUs for each of many that fall asleep together. Takes what it sleeps from `left`; if that
+  // was too little there was no heavy fence. True: the sleep is over.
   template <class AnyWorkLeft>
-  bool over_after_first_part(word& mine, AnyWorkLeft&& any_work_left, std::uint32_t microseconds) {
-    Atomics::wait_for(mine, asleep, microseconds);
-    if (mine.load(std::memory_order_acquire) != asleep) return true;
-    Atomics::heavy_fence();
+  bool over_after_first_part(word& mine, AnyWorkLeft&& any_work_left, std::uint32_t& left) {
+    const std::uint32_t asked = fence_.turn();
+    for (std::uint32_t part = unsure_microseconds;; part *= 2) {
+      part = std::min(part, left);
+      Atomics::wait_for(mine, asleep, part);
+      left -= part;
+      if (mine.load(std::memory_order_acquire) != asleep) return true;
+      if (fence_.passed_since(asked)) break;
+      if (left == 0) return false;
+    }
     if (!any_work_left()) return false;
     cancel(mine);
     return true;
@@ -205,6 +213,7 @@ class sleep_control {
 
   const int workers_;
   const std::unique_ptr<word[]> words_;  // close together: wakers scan them, and they change only around a sleep
+  shared_fence<Atomics> fence_;
   alignas(cache_line_bytes) typename Atomics::template atomic<std::uint64_t> state_{(std::uint64_t{bias} << 16) | bias};
 };
 

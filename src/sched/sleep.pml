@@ -9,7 +9,7 @@
    With UNSURE there is one exception, the one the protocol lives with: what is published lies in its publisher's store
    buffer at first, where no other thread sees it, while that one looks for sleepers behind a light fence. It comes out
    at any time, at the publisher's next full fence or atomic operation, or at a sleeper's heavy fence. Sleepers then rest
-   in two parts, with that fence and a look between them. Without UNSURE light fences are full ones, and there is one
+   in two parts, with that fence and a look between them; one fence serves all who asked for it before it began. Without UNSURE light fences are full ones, and there is one
    part: the same protocol with fewer states.
 
    One step is one atomic operation of sleep.hpp, or one look at one queue. Not here: spinning (a searcher that looks
@@ -45,6 +45,7 @@
 #define NO_HEAVY_FENCE 12
 #define NO_LOOK_AFTER_THE_FIRST_PART 13
 #define LIGHT_FENCE_BESIDE_SLEEPERS 14
+#define FENCE_THAT_HAD_BEGUN 15
 
 #ifndef WORKERS
 #define WORKERS 3
@@ -78,6 +79,10 @@ short searching, sleeping; /* the fields of state_: one word, so they are read a
 byte pool;                /* tasks that any worker may take */
 #if UNSURE
 bool buffered[WORKERS + FOREIGN]; /* a task that only its publisher sees yet: workers, then foreign threads */
+/* shared_fence.hpp counts beginnings and ends; what a sleeper concludes from the count is kept here instead. */
+mtype = { asked, begun, served };
+mtype fence[WORKERS];     /* the first fence that begins after the worker asked */
+bool fencing;             /* a fence is under way */
 #endif
 byte own[WORKERS];        /* what only this worker sees: its inbox, or the condition of a nested wait */
 byte children = CHILDREN;
@@ -265,27 +270,77 @@ inline cancel() {
   won = false
 }
 
-/* Leaves in `sees_work` whether it was given up. */
-inline rest_first_part() {
-  wait_on_word(true);
+#if UNSURE
+/* Begins where no fence is under way, and ends the call where one is. */
+inline pass_fence() {
   if
-  :: word[me] == ASLEEP ->
-#if MUTANT != NO_HEAVY_FENCE
-    d_step {    /* makes every thread pass a full fence */
-      for (w : 0 .. WORKERS + FOREIGN - 1) { drain(w) }
+  :: atomic {
+      !fencing ->
+      fencing = true;
+      for (w : 0 .. WORKERS - 1) {
+        if
+        :: fence[w] == asked -> fence[w] = begun
+        :: else
+        fi
+      }
       w = 0
     }
+    do    /* makes every thread pass a full fence, one after the other */
+    :: w < WORKERS + FOREIGN -> drain(w); w++
+    :: else -> break
+    od;
+    atomic {
+      fencing = false;
+      for (w : 0 .. WORKERS - 1) {
+        if
+        :: fence[w] == begun -> fence[w] = served
+        :: else
+        fi
+      }
+      w = 0
+    }
+  :: fencing
+  fi
+}
+
+/* Leaves in `sees_work` whether it was given up. */
+inline rest_first_part() {
+  d_step {
+#if MUTANT == FENCE_THAT_HAD_BEGUN
+    fence[me] = (fencing -> begun : asked)
+#else
+    fence[me] = asked
 #endif
+  }
+  do
+  :: wait_on_word(true);
+    if
+    :: word[me] == AWAKE || fence[me] == served -> break
+#if MUTANT == NO_HEAVY_FENCE
+    :: else -> break
+#else
+    :: else -> pass_fence()
+#endif
+    fi;
+    if
+    :: fence[me] == served -> break
+    :: fence[me] != served && dozes -> break    /* its time is up */
+    :: fence[me] != served
+    fi
+  od;
 #if MUTANT != NO_LOOK_AFTER_THE_FIRST_PART
-    look_again()
-#endif
+  if
+  :: word[me] == ASLEEP && (fence[me] == served || MUTANT == NO_HEAVY_FENCE) -> look_again()
   :: else
   fi;
+#endif
+  fence[me] = 0;
   if
   :: sees_work -> cancel()
   :: else
   fi
 }
+#endif
 
 inline rest() {
   if

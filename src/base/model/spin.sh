@@ -114,6 +114,7 @@ sleep_fails - NO_FUTEX_WAKE 'claims and does not wake' "${two_tasks[@]}"
 sleep_fails - NO_HEAVY_FENCE 'no heavy fence after the first part of a sleep' "${two_tasks[@]}" -DUNSURE
 sleep_fails - NO_LOOK_AFTER_THE_FIRST_PART 'no look after the first part of a sleep' "${two_tasks[@]}" -DUNSURE
 sleep_fails - LIGHT_FENCE_BESIDE_SLEEPERS 'a publisher that sees sleepers passes no full fence' -DWORKERS=2 -DFOREIGN=2 -DUNSURE
+sleep_fails - FENCE_THAT_HAD_BEGUN 'a fence serves who asks while it is under way' "${two_tasks[@]}" -DUNSURE
 sleep_fails taken NO_HAND_OVER 'for ever, no hand-over by the last searcher' "${for_one[@]}" -DENDLESS
 sleep_fails answered NO_SECOND_LOOK 'for ever, no second look before blocking' "${for_one[@]}" -DENDLESS
 

@@ -2,6 +2,7 @@
 #include "engine/threads/engine.hpp"
 
 #include <map>
+#include <system_error>
 
 #include <pthread.h>
 
@@ -85,7 +86,8 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       spin_ns_(o.spin_ns),
       one_worker_(worker_cpus.size() == 1),
       recorder_(o.recorder),
-      watched_(!bound_ || recorder_ != nullptr) {
+      watched_(!bound_ || recorder_ != nullptr),
+      workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())) {
   shared_.traced = recorder_ != nullptr;
   prepare_asymmetric_fences();
   for (std::size_t i = 0; i < m.cpus.size(); i++) {
@@ -93,13 +95,9 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
     if (node_of_os_cpu_.size() <= os) node_of_os_cpu_.resize(os + 1, -1);
     node_of_os_cpu_[os] = m.cpus[i].node;
   }
-  {
-    std::lock_guard guard(registry_mutex());
-    registry().emplace(id_, this);
-  }
-  for (int w = 0; w < scheduler_.worker_count(); w++)
-    threads_.emplace_back([this, w, cpu = worker_cpus[static_cast<std::size_t>(w)]] { worker_main(w, cpu); });
-  sleep_until([this] { return workers_ready_.load(std::memory_order_acquire) == scheduler_.worker_count(); });
+  start_workers(worker_cpus);
+  std::lock_guard guard(registry_mutex());
+  registry().emplace(id_, this);
 }
 
 engine::~engine() {
@@ -108,6 +106,26 @@ engine::~engine() {
     registry().erase(id_);
   }
   stop();
+  delete_slots();
+}
+
+void engine::start_workers(const std::vector<int>& cpus) {
+  for (std::size_t w = 0; w < cpus.size(); w++) {
+    try {
+      threads_.emplace_back([this, w, cpu = cpus[w]] { worker_main(static_cast<int>(w), cpu); });
+    } catch (const std::system_error& e) {
+      stopping_.store(1, std::memory_order_relaxed);
+      workers_to_come_.count_down(static_cast<std::ptrdiff_t>(cpus.size() - w));
+      stop();
+      delete_slots();
+      throw error("the thread of worker " + std::to_string(w) + " of " + std::to_string(cpus.size()) + " cannot be started: " + e.code().message() +
+                  "; expected a system that allows as many threads and their stacks (ulimit -u -v, the container's limit of processes)");
+    }
+  }
+  workers_to_come_.wait();
+}
+
+void engine::delete_slots() {
   for (auto& s : slots_) delete s.load(std::memory_order_relaxed);
 }
 
@@ -185,10 +203,9 @@ void engine::worker_main(int worker, int cpu) {
   if (shared_.several_nodes)
     for (memory::pools* p : {&shared_.frames, &shared_.buffers}) p->warm_up(mine->queues.node);
   slots_[static_cast<std::size_t>(worker)].store(mine, std::memory_order_release);
-  workers_ready_.fetch_add(1, std::memory_order_release);
-  notify_waiters();
-  // Nobody may look into a slot that is not there yet.
-  while (workers_ready_.load(std::memory_order_acquire) < scheduler_.worker_count()) sched_yield();
+  // Nobody may look into a slot that is not there yet. Asleep: those to come may need this one's CPU.
+  workers_to_come_.arrive_and_wait();
+  if (stopping_.load(std::memory_order_relaxed) != 0) return;
   while (frame* f = next_task(*mine)) execute(*mine, f);
   used_last = as_worker = {};
 }

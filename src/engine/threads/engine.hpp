@@ -17,6 +17,7 @@
 #include <exception>
 #include <functional>
 #include <array>
+#include <latch>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -229,6 +230,8 @@ class engine {
  private:
   friend struct thread_exit;
   friend class bulk_worker;
+  void start_workers(const std::vector<int>& cpus);  // throws error, and then none is left
+  void delete_slots();
   void worker_main(int worker, int cpu);
   void become_worker(slot&);
   frame* next_task(slot&);
@@ -290,7 +293,7 @@ class engine {
   atomic<std::uint32_t> bind_refused_{0};
   atomic<std::uint32_t> stopping_{0};
   atomic<std::uint32_t> ended_early_{0};  // scopes: zero, and no task need look at its own and those outside
-  atomic<std::int32_t> workers_ready_{0};
+  std::latch workers_to_come_;
   atomic<std::int32_t> nested_waiters_{0};
 
   // Threads of the program that sleep until something is done.
