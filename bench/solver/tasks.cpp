@@ -51,7 +51,7 @@ struct contender {
   virtual void factor() = 0;
   virtual void solve(std::span<const double> b, std::span<double> x) = 0;
 
-  std::string runtime, coarsen;
+  std::string runtime, coarsen, chosen;  // auto chooses a coarse string; the others are what was asked for
   std::size_t tasks = 0;
   double make_seconds = 0;  // aggregating, and what the runtime keeps of the graph
   double factor_seconds = std::numeric_limits<double>::infinity(), solve_seconds = std::numeric_limits<double>::infinity();
@@ -59,7 +59,7 @@ struct contender {
 };
 
 struct one_after_the_other : contender {
-  one_after_the_other(ilu& f, const matrix& a) : f_(f), a_(a) { runtime = "sequential", coarsen = "none"; }
+  one_after_the_other(ilu& f, const matrix& a) : f_(f), a_(a) { runtime = "sequential", coarsen = chosen = "none"; }
   void factor() override { f_.factor(a_); }
   void solve(std::span<const double> b, std::span<double> x) override { f_.solve(b, x); }
 
@@ -71,7 +71,7 @@ struct one_after_the_other : contender {
 #ifdef WEIR_WITH_PETSC
 struct under_petsc : contender {
   under_petsc(const matrix& a, int level) : theirs_(a) {
-    runtime = "petsc", coarsen = "none";
+    runtime = "petsc", coarsen = chosen = "none";
     make_seconds = seconds_of([&] { theirs_.symbolic(level); });
   }
   void factor() override { theirs_.numeric(); }
@@ -87,7 +87,7 @@ struct under_weir : contender {
     runtime = "weir", coarsen = how;
     make_seconds = seconds_of([&] { tasks_.emplace(f, a, how, rt_); });
     tasks = tasks_->aggregated_tasks();
-    if (how == "auto") coarsen = "auto: " + tasks_->coarsening();
+    chosen = tasks_->coarsening();
   }
   void factor() override { tasks_->factor(rt_, f_, a_); }
   void solve(std::span<const double> b, std::span<double> x) override { tasks_->solve(rt_, f_, b, x); }
@@ -103,7 +103,7 @@ struct under_a_peer : contender {
   using maker = std::unique_ptr<row_runner> (*)(const row_graph&, int);
 
   under_a_peer(ilu& f, const matrix& a, const options& o, const std::string& name, const std::string& how, maker make) : f_(f), a_(a) {
-    runtime = name, coarsen = how;
+    runtime = name, coarsen = chosen = how;
     make_seconds = seconds_of([&] {
       graph_.emplace(f, how);
       runner_ = make(*graph_, o.workers);
@@ -195,12 +195,12 @@ class comparison {
   void print(const contender& c) const {
     const contender& s = *contenders_.front();
     if (options_.json) {
-      const nlohmann::ordered_json j = {{"matrix", options_.matrix}, {"order", options_.order}, {"ilu", level_}, {"workers", options_.workers}, {"runtime", c.runtime}, {"coarsen", c.coarsen}, {"tasks", c.tasks}, {"make_ms", c.make_seconds * 1e3}, {"pays_after", pays_after(c)},
+      const nlohmann::ordered_json j = {{"matrix", options_.matrix}, {"order", options_.order}, {"ilu", level_}, {"workers", options_.workers}, {"runtime", c.runtime}, {"coarsen", c.coarsen}, {"chosen", c.chosen}, {"tasks", c.tasks}, {"make_ms", c.make_seconds * 1e3}, {"pays_after", pays_after(c)},
                                         {"factor_seconds", c.factor_seconds}, {"sequential_factor_seconds", s.factor_seconds}, {"solve_seconds", c.solve_seconds}, {"sequential_solve_seconds", s.solve_seconds}, {"verified", c.verified}};
       fmt::print("{}\n", j.dump());
     } else {
       if (&c == &s) fmt::print("{}, {}, ILU({}): {} rows, {} workers\n{:<11} {:<26} {:>9} {:>10}  {:>10} {:>7}  {:>10} {:>7}\n", options_.matrix, options_.order, level_, a_.rows, options_.workers, "runtime", "coarsen", "tasks", "made in", "factor", "", "solves", "");
-      fmt::print("{:<11} {:<26} {:>9} {:>7.1f} ms  {:>7.2f} ms {:>6.2f}x  {:>7.2f} ms {:>6.2f}x{}\n", c.runtime, c.coarsen, c.tasks, c.make_seconds * 1e3, c.factor_seconds * 1e3, s.factor_seconds / c.factor_seconds, c.solve_seconds * 1e3, s.solve_seconds / c.solve_seconds, c.verified ? "" : "  DIFFERS");
+      fmt::print("{:<11} {:<26} {:>9} {:>7.1f} ms  {:>7.2f} ms {:>6.2f}x  {:>7.2f} ms {:>6.2f}x{}\n", c.runtime, c.coarsen == c.chosen ? c.coarsen : c.coarsen + ": " + c.chosen, c.tasks, c.make_seconds * 1e3, c.factor_seconds * 1e3, s.factor_seconds / c.factor_seconds, c.solve_seconds * 1e3, s.solve_seconds / c.solve_seconds, c.verified ? "" : "  DIFFERS");
     }
     std::fflush(stdout);
   }
