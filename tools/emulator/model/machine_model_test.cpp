@@ -189,6 +189,7 @@ TEST_F(MachineModel, ASharedCacheServesItsNode) {
   shared.end(1, 0);
   EXPECT_EQ(sum(last().counted.read_lines), 2048u);
   EXPECT_EQ(last().counted.shared_cache_hits, 2048u);
+  EXPECT_EQ(nanoseconds(), 2048u * 20);   // by the clock of the one who was served
 }
 
 // CPUs at once, as in QEMU: nothing counted is lost, and clocks end within a quantum of each other.
