@@ -9,8 +9,8 @@
    With UNSURE there is one exception, the one the protocol lives with: what is published lies in its publisher's store
    buffer at first, where no other thread sees it, while that one looks for sleepers behind a light fence. It comes out
    at any time, at the publisher's next full fence or atomic operation, or at a sleeper's heavy fence. Sleepers then rest
-   in two parts, with that fence and a look between them; one fence serves all who asked for it before it began. Without UNSURE light fences are full ones, and there is one
-   part: the same protocol with fewer states.
+   in two parts, with that fence and a look between them; one fence serves all who asked for it before it
+   began. Without UNSURE light fences are full ones, and there is one part: the same protocol with fewer states.
 
    One step is one atomic operation of sleep.hpp, or one look at one queue. Not here: spinning (a searcher that looks
    again before it rests changes nothing that others see), the wake epoch, and workers that see only a part of the work,

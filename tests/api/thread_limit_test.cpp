@@ -1,5 +1,7 @@
-// A system that allows no more threads: this program's own pthread_create refuses the fourth from now on.
+// A system that allows no more threads. This program has a pthread_create of its own, which refuses when it is told to.
 #include "tests/support/support.hpp"
+
+#include <cerrno>
 
 #include <dlfcn.h>
 #include <pthread.h>
