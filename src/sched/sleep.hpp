@@ -43,9 +43,8 @@ class sleep_control {
   }
 
   // Wakes this worker if it is asleep; returns whether it was, and then it sees all that the caller did before. If it
-  // was not, it is sure to see what the caller
-  // published before: by the any_work_left() it calls before it blocks. To be used after a push to its inbox, and
-  // when the scope it waits for is complete. Not asleep: a fence and one load.
+  // was not, it is sure to see what the caller published before: by the any_work_left() it calls before it blocks. To
+  // be used after a push to its inbox, and when the scope it waits for is complete. Not asleep: a fence and one load.
   bool wake(int worker) {
     Atomics::fence(std::memory_order_seq_cst);
     return claim(worker);

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <thread>
 #include <vector>
 
 #include "sched/inbox.hpp"
+#include "sched/shared_fence.hpp"
 
 namespace weir::sched {
 namespace {
@@ -162,6 +164,34 @@ TEST(sleep_stress, no_wake_up_is_lost) {
   for (auto& t : threads) t.join();
   EXPECT_EQ(s.sleeping(), 0);
   EXPECT_EQ(s.searching(), 0);
+}
+
+// Numbered fences: number k + 1 began after who saw that k had begun.
+struct counted_fences : real_atomics {
+  static inline std::atomic<int> begun{0}, ended{0};
+  static void heavy_fence() {
+    const int number = ++begun;
+    EXPECT_EQ(ended, number - 1) << "two fences at a time";
+    real_atomics::heavy_fence();
+    ended = number;
+  }
+};
+
+TEST(sleep_stress, a_shared_fence_began_after_each_who_asked) {
+  constexpr int askers = 4, asks_each = 1'000;
+  shared_fence<counted_fences> fence;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < askers; t++)
+    threads.emplace_back([&] {
+      for (int i = 0; i < asks_each; i++) {
+        const int begun = counted_fences::begun;
+        const std::uint32_t asked = fence.turn();
+        wait_until([&] { return fence.passed_since(asked); });
+        EXPECT_GT(counted_fences::ended, begun);
+      }
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_LE(counted_fences::ended, askers * asks_each);
 }
 
 }  // namespace
