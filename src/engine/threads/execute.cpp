@@ -2,6 +2,7 @@
 #include "engine/threads/engine.hpp"
 
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace weir::engine {
@@ -9,8 +10,11 @@ namespace {
 
 // A worker looks everywhere in rounds, with pauses that double: 8 to 1024 times some 40 ns, 80 us in all. (Equal pauses:
 // thieves keep reading lines that busy workers write.) Then it spins with pauses of some 10 us until its time is up
-// (runtime_options::spin). What is pushed to it ends a pause.
+// (runtime_options::spin). What is pushed to it ends a pause. After each pause but the shortest others may have its CPU: most
+// often the thread of the program that has waited for the tasks that are done now, for which no CPU is left where every one
+// has a worker, and which would wait until all spinning is over. A system call of some 300 ns if nobody wants it.
 constexpr int rounds_at_least = 8;
+constexpr int rounds_without_yielding = 3;
 constexpr int spinning_round = 5;
 constexpr int rounds_per_far_look = 4;    // most waits are short, and a task of another node costs more than a short wait
 constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
@@ -65,6 +69,7 @@ void destroy_closure(frame* f) noexcept {
 void pause_between_rounds(int round, const sched::slot_queues& self) {
   const int pauses = 8 << (round < rounds_at_least ? round : spinning_round);
   for (int i = 0; i < pauses && self.nothing_pushed(); i++) cpu_pause();
+  if (round >= rounds_without_yielding && self.nothing_pushed()) std::this_thread::yield();
 }
 
 }  // namespace
