@@ -38,8 +38,8 @@ class search {
  public:
   search(const coarse_input& in, const lists& after, const run_costs& costs) : in_(in), after_(after), costs_(costs) {}
 
-  // What one step makes of the graph.
-  std::size_t count_after(const std::string& step) { return begun_with(parse_coarse_string(step).front()).whole.count; }
+  // What some steps make of the graph.
+  double count_after(const std::string& text) { return static_cast<double>(after_steps(parse_coarse_string(text)).whole.count); }
 
   void consider(const std::string& text) {
     if (!seen_.insert(text).second) return;
@@ -70,11 +70,12 @@ class search {
     }
     return stage_;
   }
-  aggregation made(const std::vector<coarsening>& steps) {
+  stage after_steps(const std::vector<coarsening>& steps) {
     stage s = begun_with(steps.front());
     for (std::size_t i = 1; i < steps.size(); i++) s = next_step(std::move(s), steps[i]);
-    return last_step(in_, std::move(s));
+    return s;
   }
+  aggregation made(const std::vector<coarsening>& steps) { return last_step(in_, after_steps(steps)); }
 
   const coarse_input& in_;
   const lists& after_;
@@ -89,11 +90,15 @@ std::string with(const char* algorithm, double parameter) {
   return std::string(algorithm) + "(" + std::to_string(static_cast<std::uint64_t>(std::clamp(parameter, least, 1e9))) + ")";
 }
 
-// Rows of tasks that follow each other in memory, put together: as many as leave each worker several.
-std::vector<std::string> continuations(double rows, double workers) {
+// Rows of tasks that follow each other in memory, put together: as many as leave each worker several. In a grid of three
+// dimensions planes of rows follow each other, too: parts of a plane are read from one end to the other, and wait for few others.
+std::vector<std::string> continuations(double rows, double planes, double workers) {
   std::vector<std::string> texts;
   for (double rows_in_one : {8.0, 4.0, 2.0, 16.0, 64.0})
     if (rows_in_one * 2 * workers <= rows) texts.push_back("C" + with("D", rows_in_one));
+  if (planes >= 4 * workers)
+    for (double parts_for_each : {4.0, 2.0, 8.0})
+      if (const double size = std::ceil(rows / planes / (parts_for_each * workers)); size > 1) texts.push_back("C" + with("C", size));
   for (double per_level : {2.0, 1.0, 4.0}) texts.push_back("C" + with("F", per_level * workers));
   return texts;
 }
@@ -177,8 +182,8 @@ std::vector<candidate> candidates(const coarse_input& in, const lists& after, co
   const double tasks = static_cast<double>(in.tasks), workers = costs.workers, mean_ns = in.tasks == 0 ? costs.task_ns : std::max(1.0, sequential_ns(in, costs) / tasks);
   const double grain = std::max(2.0, std::ceil(costs.manage_ns / (0.05 * mean_ns)));
   std::vector<std::vector<std::string>> families{subtrees(tasks, workers), fronts(workers)};
-  if (const double rows = static_cast<double>(s.count_after("C")); rows * 4 <= tasks) families.push_back(continuations(rows, workers));
-  else families.push_back(depth_fronts(static_cast<double>(s.count_after("S")) * 1.5 <= tasks ? "S" : "", tasks, grain, workers));
+  if (const double rows = s.count_after("C"); rows * 4 <= tasks) families.push_back(continuations(rows, s.count_after("CC"), workers));
+  else families.push_back(depth_fronts(s.count_after("S") * 1.5 <= tasks ? "S" : "", tasks, grain, workers));
   s.consider(families);
   const auto faster = [](const candidate& a, const candidate& b) { return a.predicted_ns < b.predicted_ns; };
   std::stable_sort(s.found.begin(), s.found.end(), faster);
