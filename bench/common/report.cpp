@@ -2,6 +2,7 @@
 #include <bench/common/report.hpp>
 
 #include <bench/common/check.hpp>
+#include <bench/common/median.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,12 +12,6 @@
 namespace weir::bench {
 
 namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 template <class Value>
 double median_of(const run_group& g, const Value& value) {

@@ -7,6 +7,8 @@
 #include "petsc.hpp"
 #endif
 
+#include <bench/common/median.hpp>
+
 #include <weir/region.h>
 #include <weir/solver.hpp>
 
@@ -18,7 +20,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,7 +55,9 @@ struct contender {
   std::string runtime, coarsen, chosen;  // auto chooses a coarse string; the others are what was asked for
   std::size_t tasks = 0;
   double make_seconds = 0;  // aggregating, and what the runtime keeps of the graph
-  double factor_seconds = std::numeric_limits<double>::infinity(), solve_seconds = std::numeric_limits<double>::infinity();
+  std::vector<double> factor_times, solve_times;  // s
+  double factor_seconds() const { return weir::bench::median(factor_times); }
+  double solve_seconds() const { return weir::bench::median(solve_times); }
   bool verified = true;
 };
 
@@ -162,13 +165,15 @@ class comparison {
     }
   }
 
-  // The last run is a region of weir emulate: 0 the factorisation, 2 the solves, as weir solve has them.
+  // The last run is a region of weir emulate: 0 the factorisation, 2 the solves, as weir solve has them. After a rest, in
+  // which idle threads of the runtime before fall asleep.
   void measure(contender& c, bool last) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
     if (last) WEIR_REGION_BEGIN(0);
-    c.factor_seconds = std::min(c.factor_seconds, seconds_of([&] { c.factor(); }));
+    c.factor_times.push_back(seconds_of([&] { c.factor(); }));
     if (last) WEIR_REGION_END(0);
     if (last) WEIR_REGION_BEGIN(2);
-    c.solve_seconds = std::min(c.solve_seconds, seconds_of([&] { c.solve(b_, x_); }));
+    c.solve_times.push_back(seconds_of([&] { c.solve(b_, x_); }));
     if (last) WEIR_REGION_END(2);
     c.verified = c.verified && agrees(c);
   }
@@ -188,7 +193,7 @@ class comparison {
   nlohmann::ordered_json pays_after(const contender& c) const {
     for (const auto& fine : contenders_)
       if (fine->runtime == c.runtime && fine->coarsen == "none" && fine.get() != &c)
-        if (const double saved = fine->factor_seconds + fine->solve_seconds - c.factor_seconds - c.solve_seconds; saved > 0) return c.make_seconds / saved;
+        if (const double saved = fine->factor_seconds() + fine->solve_seconds() - c.factor_seconds() - c.solve_seconds(); saved > 0) return c.make_seconds / saved;
     return nullptr;
   }
 
@@ -196,11 +201,11 @@ class comparison {
     const contender& s = *contenders_.front();
     if (options_.json) {
       const nlohmann::ordered_json j = {{"matrix", options_.matrix}, {"order", options_.order}, {"ilu", level_}, {"workers", options_.workers}, {"runtime", c.runtime}, {"coarsen", c.coarsen}, {"chosen", c.chosen}, {"tasks", c.tasks}, {"make_ms", c.make_seconds * 1e3}, {"pays_after", pays_after(c)},
-                                        {"factor_seconds", c.factor_seconds}, {"sequential_factor_seconds", s.factor_seconds}, {"solve_seconds", c.solve_seconds}, {"sequential_solve_seconds", s.solve_seconds}, {"verified", c.verified}};
+                                        {"factor_seconds", c.factor_seconds()}, {"sequential_factor_seconds", s.factor_seconds()}, {"solve_seconds", c.solve_seconds()}, {"sequential_solve_seconds", s.solve_seconds()}, {"verified", c.verified}};
       fmt::print("{}\n", j.dump());
     } else {
       if (&c == &s) fmt::print("{}, {}, ILU({}): {} rows, {} workers\n{:<11} {:<26} {:>9} {:>10}  {:>10} {:>7}  {:>10} {:>7}\n", options_.matrix, options_.order, level_, a_.rows, options_.workers, "runtime", "coarsen", "tasks", "made in", "factor", "", "solves", "");
-      fmt::print("{:<11} {:<26} {:>9} {:>7.1f} ms  {:>7.2f} ms {:>6.2f}x  {:>7.2f} ms {:>6.2f}x{}\n", c.runtime, c.coarsen == c.chosen ? c.coarsen : c.coarsen + ": " + c.chosen, c.tasks, c.make_seconds * 1e3, c.factor_seconds * 1e3, s.factor_seconds / c.factor_seconds, c.solve_seconds * 1e3, s.solve_seconds / c.solve_seconds, c.verified ? "" : "  DIFFERS");
+      fmt::print("{:<11} {:<26} {:>9} {:>7.1f} ms  {:>7.2f} ms {:>6.2f}x  {:>7.2f} ms {:>6.2f}x{}\n", c.runtime, c.coarsen == c.chosen ? c.coarsen : c.coarsen + ": " + c.chosen, c.tasks, c.make_seconds * 1e3, c.factor_seconds() * 1e3, s.factor_seconds() / c.factor_seconds(), c.solve_seconds() * 1e3, s.solve_seconds() / c.solve_seconds(), c.verified ? "" : "  DIFFERS");
     }
     std::fflush(stdout);
   }
@@ -240,7 +245,7 @@ int main(int argc, char** argv) {
   app.add_option("--runtime", o.runtimes, "Which of them, beside the sequential program")->delimiter(',')->check(CLI::IsMember({"petsc", "weir", "onetbb", "openmp", "levels"}));
   app.add_option("--policy", o.policy, "Policy of weir");
   app.add_option("--workers", o.workers, "Threads of each")->check(CLI::Range(1, 1 << 16));
-  app.add_option("--repeat", o.repeat, "Rounds; the shortest time counts")->check(CLI::Range(1, 100000));
+  app.add_option("--repeat", o.repeat, "Rounds; medians count")->check(CLI::Range(1, 100000));
   app.add_flag("--json", o.json, "A JSON object a line");
   CLI11_PARSE(app, argc, argv);
   try {

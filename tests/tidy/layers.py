@@ -17,7 +17,7 @@ MAY_INCLUDE = {
     "adapters": ["include"],
     "examples": ["include"],
     "bench": ["include"],
-    "bench/solver": ["include", "solver"],
+    "bench/solver": ["include", "bench", "solver"],
     "tools": ["include", "bench", "solver", "src/machine", "src/trace"],   # `weir topo` prints machines, `weir trace` reads traces
     "tests": ["include", "bench", "solver", "tools"] + SRC,
 }

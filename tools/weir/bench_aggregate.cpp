@@ -4,6 +4,7 @@
 
 #include <bench/aggregate/problem.hpp>
 #include <bench/common/kernel.hpp>
+#include <bench/common/median.hpp>
 #include <bench/common/options.hpp>
 #include <tools/common/stopwatch.hpp>
 #include <weir/coarse_graph.hpp>
@@ -13,7 +14,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <fstream>
 #include <malloc.h>
 #include <optional>
@@ -23,6 +23,7 @@
 namespace weir::tools {
 namespace {
 
+using bench::median;
 using bench::triangle;
 
 struct aggregate_options {
@@ -31,11 +32,6 @@ struct aggregate_options {
   int workers = 0, repeat = 5;
   bool json = false;
 };
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v.size() % 2 == 1 ? v[v.size() / 2] : (v[v.size() / 2 - 1] + v[v.size() / 2]) / 2;
-}
 
 // Memory of this process, from the system: what is resident, and the most that was since forget_peak().
 std::optional<std::uint64_t> status_bytes(const char* key) {

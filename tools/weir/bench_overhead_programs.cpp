@@ -1,6 +1,7 @@
 // Finding the programs of bench/overhead/, running them, reading what they print.
 #include "bench_overhead_programs.hpp"
 
+#include <bench/common/median.hpp>
 #include <tools/common/subprocess.hpp>
 
 #include <fmt/format.h>
@@ -62,12 +63,6 @@ std::vector<std::string> patterns_of(const std::filesystem::path& program) {
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) names.push_back(line.substr(0, line.find(' ')));
   return names;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 }  // namespace
@@ -165,7 +160,7 @@ void overhead_run::measure_metg(int repeat) {
 
 overhead_result overhead_run::result() const {
   overhead_result r{.pattern = std::string(row_.name), .runtime = program_.runtime, .workers = workers_, .tasks = tasks_run_, .runs = ns_.size() + never_};
-  if (ns_.size() > never_) r.ns = median(ns_);
+  if (ns_.size() > never_) r.ns = bench::median(ns_);
   if (r.ns) r.lowest = *std::ranges::min_element(ns_), r.highest = *std::ranges::max_element(ns_);
   return r;
 }

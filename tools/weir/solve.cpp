@@ -5,6 +5,7 @@
 #include "solve_report.hpp"
 
 #include <bench/common/io/file.hpp>
+#include <bench/common/median.hpp>
 #include <tools/common/stopwatch.hpp>
 
 #include <weir/parallel.hpp>
@@ -20,6 +21,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -206,16 +208,17 @@ class solving {
     throw matrix_error(fmt::format("{}: the pivot of row {} is zero to rounding: expected a matrix that can be factored in this order without exchanging rows; try another --order, a larger --ilu, or --shift 0.01", facts_.matrix, given + 1));
   }
 
-  // In turn, so that a disturbance hits both; the shortest of each. The parallel one first: who writes the factors for the
+  // In turn, so that a disturbance hits both; the median of each. The parallel one first: who writes the factors for the
   // first time decides where they lie.
   template <region Parallel>
   void compare(double& parallel, const std::function<void()>& in_parallel, double& sequential, const std::function<void()>& in_sequence) const {
-    parallel = sequential = std::numeric_limits<double>::infinity();
+    std::vector<double> times[2];
     for (int r = 0; r < options_.repeat; r++) {
       const bool last = r + 1 == options_.repeat;
-      parallel = std::min(parallel, seconds_of_region<Parallel>(last, in_parallel));
-      sequential = std::min(sequential, seconds_of_region<region{Parallel + 1}>(last, in_sequence));
+      times[0].push_back(seconds_of_region<Parallel>(last, in_parallel));
+      times[1].push_back(seconds_of_region<region{Parallel + 1}>(last, in_sequence));
     }
+    parallel = bench::median(times[0]), sequential = bench::median(times[1]);
   }
 
   void measure_substitution() {

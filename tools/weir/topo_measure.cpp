@@ -1,6 +1,8 @@
 // Placed buffers, passes over them, and what stands in for pairs that cannot be measured.
 #include "topo_measure.hpp"
 
+#include <bench/common/median.hpp>
+
 #include <fmt/format.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
@@ -24,6 +26,7 @@
 namespace weir::tools {
 namespace {
 
+using bench::median;
 using machine::description;
 using clock = std::chrono::steady_clock;
 
@@ -31,11 +34,6 @@ constexpr std::uint64_t mib = 1 << 20;
 constexpr std::uint64_t line_bytes = 64;
 
 double seconds(clock::duration d) { return std::chrono::duration<double>(d).count(); }
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
 
 bool bind_this_thread(int os_cpu) {
   std::vector<unsigned long> mask(static_cast<std::size_t>(os_cpu) / 64 + 1);
