@@ -18,6 +18,7 @@ class direction {
   // `after` and `before` in this direction; both must outlive it. `ascending`: run first tasks in ascending order.
   direction(const lists& before, const lists& after, std::size_t tasks, bool ascending);
 
+  std::size_t tasks() const { return tasks_; }
   const std::vector<index>& first() const { return first_; }  // without predecessors
   // Sets every count anew: after a run that was broken off.
   void reset();

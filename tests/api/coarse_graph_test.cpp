@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <latch>
 
 namespace weir::test {
 namespace {
@@ -200,6 +201,28 @@ TEST(coarse_graph, is_saved_loaded_and_drawn) {
   std::atomic<int> ran{0};
   back.run(rt, [&](graph::task_id) { ran++; });
   EXPECT_EQ(ran, 16);
+}
+
+// Two parts and what separates them. Against the edges the parts become ready together, from a worker that has seen nothing
+// but short aggregates until then.
+TEST(coarse_graph, a_large_aggregate_does_not_wait_behind_another_one) {
+  constexpr graph::task_id part = 1000, separating = 200;
+  std::vector<std::size_t> offsets{0};
+  std::vector<graph::task_id> before;
+  for (graph::task_id t = 0; t < 2 * part + separating; t++) {
+    if (t % part != 0 || t == 2 * part) before.push_back(t - 1);
+    if (t == 2 * part) before.push_back(part - 1);
+    offsets.push_back(before.size());
+  }
+  const graph g(offsets, before);
+  coarse_graph c = aggregate(g, "T(" + std::to_string(part) + ")");
+  ASSERT_EQ(c.aggregates(), 2 + separating);
+  const watchdog dog(60, "an aggregate that waits until another worker has begun the other one");
+  runtime rt({.workers = 2});
+  std::latch begun(2);
+  c.run_transposed(rt, [&](ids tasks) {
+    if (tasks.size() == part) begun.arrive_and_wait();
+  });
 }
 
 TEST(coarse_graph, mistakes_are_refused) {

@@ -74,11 +74,17 @@ class bulk_worker {
 
   void drain() {
     while (count_ > 0) {
-      execute(held_[--count_]);
+      const index t = held_[--count_];
+      if (takes_long(t))
+        while (count_ > 0) give_oldest();
+      execute(t);
       if (++executed_ == next_look_) look();
       while (count_ > (leaving_ ? 0 : most_kept_ + 1)) give_oldest();
     }
   }
+
+  // Aggregates differ in size, some by a factor of a hundred thousand: what waits behind a large one is not hidden.
+  bool takes_long(index t) const { return !alone_ && run_.members.item != nullptr && run_.members.size(t) > short_members_; }
 
   void execute(index t) {
     bool skipped = run_.failed.load(std::memory_order_relaxed) != 0 && run_.way.takes_skip(t);
@@ -142,6 +148,9 @@ class bulk_worker {
     const std::uint32_t hidden = ns == 0 || run_.places.node != nullptr ? 0 : most_hidden_ns / ns;
     at_a_time_ = std::clamp(hidden, 1u, most_in_frame);
     most_kept_ = alone_ ? most_held - 1 : std::min(hidden, most_held - 1);
+    if (run_.members.item == nullptr) return;
+    const std::size_t tasks = run_.way.tasks(), members = run_.members.end[tasks - 1];
+    short_members_ = ns == 0 ? 0 : members * most_hidden_ns / (tasks * ns);
   }
 
   engine& engine_;
@@ -152,6 +161,7 @@ class bulk_worker {
   std::uint64_t began_ns_;
   std::uint64_t executed_ = 0, looked_at_ = 0, next_look_ = first_look;
   std::uint32_t at_a_time_ = 1, most_kept_ = 0;
+  std::size_t short_members_ = 0;  // an aggregate of so many takes no longer than may be hidden
   std::uint32_t count_ = 0;
   index held_[most_held];  // the newest last: it runs next
 };
