@@ -105,20 +105,36 @@ row_tasks::row_tasks(ilu& f, const matrix& a, const std::string& coarsen, runtim
 void row_tasks::choose(ilu& f, const matrix& a, runtime& rt) {
   const array<double> b(f.order(), 1.0);
   array<double> x(f.order());
-  coarse_.emplace(aggregate(rows_, "auto", rt, [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); }));
+  constexpr std::size_t for_factor = 3;
+  std::vector<coarse_graph> found = aggregate_candidates(rows_, rt, [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); }, for_factor);
+  coarse_.emplace(std::move(found.front()));
   solve_alone_ = !is_faster([&] { solve_as_tasks(rt, f, b, x); }, [&] { f.solve(b, x); });
   if (solve_alone_) {
     workspaces_.resize(static_cast<std::size_t>(rt.workers()));
     run_unwrapped([&] { coarse_factor_.emplace(aggregate(rows_, "auto", rt, [&](std::span<const graph::task_id> tasks) { f.factor_rows(a, as_rows(tasks), my_workspace(f)); })); });
+  } else {
+    choose_for_factor(f, a, rt, std::span(found).subspan(1));
   }
   factor_alone_ = !is_faster([&] { factor_as_tasks(rt, f, a); }, [&] { f.factor(a); });
+}
+
+// Rows of a factorisation cost several times as much as those of a solve, and wait less for memory: what is nearly as good
+// for the solves may be better here. In turn, the one chosen for the solves first; the shortest of each.
+void row_tasks::choose_for_factor(ilu& f, const matrix& a, runtime& rt, std::span<coarse_graph> others) {
+  constexpr int rounds = 3;
+  constexpr double worth = 0.97;
+  std::vector<double> seconds(1 + others.size(), std::numeric_limits<double>::infinity());
+  for (int round = 0; round < rounds; round++)
+    for (std::size_t i = 0; i < seconds.size(); i++) seconds[i] = std::min(seconds[i], seconds_of([&] { factor_with(i == 0 ? &*coarse_ : &others[i - 1], rt, f, a); }));
+  const auto best = static_cast<std::size_t>(std::ranges::min_element(seconds) - seconds.begin());
+  if (seconds[best] < worth * seconds[0]) coarse_factor_.emplace(std::move(others[best - 1]));
 }
 
 std::string row_tasks::coarsening() const {
   if (!coarse_) return "none";
   if (factor_alone_ && solve_alone_) return "sequential";
   const std::string factor = factor_alone_ ? "sequential" : graph_of_factor()->algorithms();
-  if (!factor_alone_ && !solve_alone_) return factor;
+  if (!factor_alone_ && !solve_alone_ && !coarse_factor_) return factor;
   return factor + ", solves " + (solve_alone_ ? "sequential" : coarse_->algorithms());
 }
 
@@ -179,11 +195,14 @@ ilu::workspace& row_tasks::my_workspace(const ilu& f) {
   return mine;
 }
 
-void row_tasks::factor_as_tasks(runtime& rt, ilu& f, const matrix& a) {
+void row_tasks::factor_as_tasks(runtime& rt, ilu& f, const matrix& a) { factor_with(coarse_ ? graph_of_factor() : nullptr, rt, f, a); }
+
+// Without a coarse graph a task a row.
+void row_tasks::factor_with(coarse_graph* coarse, runtime& rt, ilu& f, const matrix& a) {
   workspaces_.resize(std::max(workspaces_.size(), static_cast<std::size_t>(rt.workers())));
   const auto body = [&](std::span<const graph::task_id> tasks) { f.factor_rows(a, as_rows(tasks), my_workspace(f)); };
   f.begin_factor(workspaces_);
-  run_unwrapped([&] { coarse_ ? graph_of_factor()->run(rt, body) : rows_.run(rt, body); });
+  run_unwrapped([&] { coarse != nullptr ? coarse->run(rt, body) : rows_.run(rt, body); });
   f.end_factor(workspaces_);
 }
 

@@ -30,6 +30,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -37,7 +39,7 @@ class coarse_graph;
 
 namespace detail {
 struct coarse_state;
-coarse_graph aggregate_by_trial(const graph&, runtime&, const bulk_body&);
+std::vector<coarse_graph> aggregate_by_trial(const graph&, runtime&, const bulk_body&, std::size_t most);
 }  // namespace detail
 
 class coarse_graph {
@@ -114,7 +116,7 @@ class coarse_graph {
  private:
   friend coarse_graph aggregate(const graph&, std::string_view);
   friend coarse_graph aggregate(const graph&, std::string_view, runtime&, double);
-  friend coarse_graph detail::aggregate_by_trial(const graph&, runtime&, const detail::bulk_body&);
+  friend std::vector<coarse_graph> detail::aggregate_by_trial(const graph&, runtime&, const detail::bulk_body&, std::size_t);
   struct deleter {
     void operator()(detail::coarse_state*) const noexcept;
   };
@@ -144,7 +146,14 @@ coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtim
 template <class F>
   requires(detail::takes_task<F> || detail::takes_list<F>)
 coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtime& rt, const F& body) {
-  return coarse_string == "auto" ? detail::aggregate_by_trial(fine, rt, detail::bulk_body_of(body)) : aggregate(fine, coarse_string);
+  return coarse_string == "auto" ? std::move(detail::aggregate_by_trial(fine, rt, detail::bulk_body_of(body), 1).front()) : aggregate(fine, coarse_string);
+}
+// What "auto" would choose with this body, and behind it others that took at most a quarter longer, fastest first, at most
+// `most` in all: for a graph that is also run with another body, which takes too long to try everything with.
+template <class F>
+  requires(detail::takes_task<F> || detail::takes_list<F>)
+std::vector<coarse_graph> aggregate_candidates(const graph& fine, runtime& rt, const F& body, std::size_t most) {
+  return detail::aggregate_by_trial(fine, rt, detail::bulk_body_of(body), most);
 }
 
 }  // namespace weir

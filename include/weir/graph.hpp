@@ -28,6 +28,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -40,7 +41,7 @@ namespace detail {
 template <class Array>
 concept temporary_array = !std::is_lvalue_reference_v<Array> && std::ranges::range<Array> && !std::ranges::borrowed_range<Array>;
 
-coarse_graph aggregate_by_trial(const graph&, runtime&, const bulk_body&);
+std::vector<coarse_graph> aggregate_by_trial(const graph&, runtime&, const bulk_body&, std::size_t most);
 }
 
 // The tasks of a graph in bulk: what comes before each. The arrays are not copied; they must live, unchanged, as long as
@@ -130,7 +131,7 @@ class graph {
   friend class coarse_graph;
   friend coarse_graph aggregate(const graph&, std::string_view);
   friend coarse_graph aggregate(const graph&, std::string_view, runtime&, double);
-  friend coarse_graph detail::aggregate_by_trial(const graph&, runtime&, const detail::bulk_body&);
+  friend std::vector<coarse_graph> detail::aggregate_by_trial(const graph&, runtime&, const detail::bulk_body&, std::size_t);
   void run_bulk(runtime&, const detail::bulk_body&, bool transposed);
   detail::graph_task& new_task(const task_options&);
   task_id commit_task() noexcept;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace weir {
 namespace {
@@ -76,6 +77,19 @@ void try_once(runtime& rt, const detail::bulk_body& body, tried& t) {
   t.fastest_ns = std::min(t.fastest_ns, os::now_ns() - begin);
 }
 
+// The fastest and what took at most a quarter longer; before all of them everything in one aggregate, if nothing is faster than
+// that by enough to be worth the other workers' time.
+std::span<tried> best_of(std::vector<tried>& all, std::size_t most) {
+  constexpr double worth = 0.97, promising = 1.25;
+  std::ranges::stable_sort(all, {}, &tried::fastest_ns);
+  const auto one = std::ranges::find_if(all, [](const tried& t) { return t.coarse->algorithms == graphs::everything_in_one; });
+  if (static_cast<double>(all.front().fastest_ns) >= worth * static_cast<double>(one->fastest_ns)) std::rotate(all.begin(), one, one + 1);
+  const double limit = promising * static_cast<double>(all.front().fastest_ns);
+  std::size_t count = 1;
+  while (count < std::min(most, all.size()) && static_cast<double>(all[count].fastest_ns) <= limit) count++;
+  return {all.data(), count};
+}
+
 std::unique_ptr<detail::coarse_state> made(detail::graph_state& g, candidate&& c) { return std::make_unique<detail::coarse_state>(g, c.coarse_string, std::move(c.result)); }
 
 }  // namespace
@@ -96,11 +110,11 @@ coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtim
 }
 
 // Rounds over all candidates, so that a disturbance hits none of them alone; the fastest time of each counts.
-coarse_graph detail::aggregate_by_trial(const graph& fine, runtime& rt, const bulk_body& body) {
+std::vector<coarse_graph> detail::aggregate_by_trial(const graph& fine, runtime& rt, const bulk_body& body, std::size_t most) {
+  if (most == 0) throw usage_error("weir::aggregate_candidates(): none are asked for: expected 1 or more");
   graph_state& g = *fine.state_;
   const run_guard guard(g.running, "weir::aggregate()");
-  engine::engine& e = state_of(rt).engine;
-  e.throw_if_unable_to_wait();
+  state_of(rt).engine.throw_if_unable_to_wait();
   graphs::bulk& bulk = g.in_bulk();
   std::vector<graphs::index> order;
   const graphs::coarse_input in = graphs::input_of(bulk, order);
@@ -111,18 +125,12 @@ coarse_graph detail::aggregate_by_trial(const graph& fine, runtime& rt, const bu
   run_costs costs = costs_of(rt, in.tasks, 1);
   costs.task_ns = static_cast<double>(sequential) / std::max(1.0, graphs::sequential_ns(in, costs));
   std::vector<tried> all;
-  std::size_t one = 0;
-  for (candidate& c : graphs::candidates(in, bulk.after(), costs, kept)) {
-    if (c.coarse_string == graphs::everything_in_one) one = all.size();
-    all.push_back({made(g, std::move(c)), std::numeric_limits<std::uint64_t>::max()});
-  }
+  for (candidate& c : graphs::candidates(in, bulk.after(), costs, kept)) all.push_back({made(g, std::move(c)), std::numeric_limits<std::uint64_t>::max()});
   for (int round = 0; round < rounds; round++)
     for (tried& t : all) try_once(rt, body, t);
-  const auto best = std::min_element(all.begin(), all.end(), [](const tried& a, const tried& b) { return a.fastest_ns < b.fastest_ns; });
-  // What is hardly faster than one worker alone is not worth the others' time.
-  constexpr double worth = 0.97;
-  const bool faster = static_cast<double>(best->fastest_ns) < worth * static_cast<double>(all[one].fastest_ns);
-  return coarse_graph((faster ? *best : all[one]).coarse.release());
+  std::vector<coarse_graph> chosen;
+  for (tried& t : best_of(all, most)) chosen.push_back(coarse_graph(t.coarse.release()));
+  return chosen;
 }
 
 }  // namespace weir

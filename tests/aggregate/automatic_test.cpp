@@ -101,6 +101,20 @@ TEST(automatic, what_can_win_is_cut) {
   EXPECT_LE(all.size(), 2u);
 }
 
+TEST(automatic, parts_of_planes_are_tried) {
+  constexpr index side = 40;
+  std::vector<std::vector<index>> before;
+  for (index t = 0; t < side * side * side; t++) {
+    auto& b = before.emplace_back();
+    if (t >= side * side) b.push_back(t - side * side);
+    if (t / side % side > 0) b.push_back(t - side);
+    if (t % side > 0) b.push_back(t - 1);
+  }
+  const own_lists cube = lists_of(before), after = transposed(cube.view(), before.size());
+  const std::vector<candidate> all = candidates({cube.view(), before.size()}, after.view(), {.workers = 2, .task_ns = 10, .manage_ns = 300, .jump_ns = 25}, 6);
+  EXPECT_TRUE(std::ranges::any_of(all, [](const candidate& c) { return c.coarse_string == "CC(5)"; }));
+}
+
 TEST(automatic, empty_graphs_are_fine) { EXPECT_FALSE(chosen(own_lists(), {.workers = 4}).empty()); }
 
 // Through the public interface -----------------------------------------------------------------------------------------
@@ -126,6 +140,10 @@ TEST(automatic, keeps_results_with_and_without_a_trial) {
   check(aggregate(g, "auto", rt));
   check(aggregate(g, "auto", rt, 1000.0));
   check(aggregate(g, "auto", rt, body));
+  std::vector<coarse_graph> several = aggregate_candidates(g, rt, body, 3);
+  EXPECT_GE(several.size(), 1u);
+  EXPECT_LE(several.size(), 3u);
+  for (coarse_graph& c : several) check(std::move(c));
   check(aggregate(g, "CD(4)", rt, body));
   const std::vector<float> costs(g.tasks(), 3000);
   const graph with_costs(lists.offset, lists.item, costs);
@@ -138,6 +156,7 @@ TEST(automatic, mistakes_are_refused) {
   runtime rt({.workers = 1});
   WEIR_EXPECT_CONTAINS(test::message_of<configuration_error>([&] { aggregate(g, "auto"); }), "auto depends on the runtime");
   WEIR_EXPECT_CONTAINS(test::message_of<usage_error>([&] { aggregate(g, "auto", rt, -1.0); }), "a task cannot cost -1");
+  WEIR_EXPECT_CONTAINS(test::message_of<usage_error>([&] { aggregate_candidates(g, rt, [](graph::task_id) {}, 0); }), "expected 1 or more");
   WEIR_EXPECT_CONTAINS(test::message_of<configuration_error>([&] { aggregate(g, "autos", rt); }), "there is no algorithm 'a'");
   // A body that throws: its failure, and nothing hangs.
   WEIR_EXPECT_CONTAINS(test::message_of<std::runtime_error>([&] { aggregate(g, "auto", rt, [](graph::task_id) { throw std::runtime_error("no luck"); }); }), "no luck");
