@@ -10,6 +10,7 @@
 //   S      sequences: a task joins its predecessor if each is the other's only one. Costs no parallelism
 //   C(n)   continuations: rows of tasks that follow each other in memory, of at most n tasks; C: of any length. When tasks
 //          are numbered along the data, as the cells of a grid; in an order without such rows it finds few
+//          CC(n): n such rows that follow each other, parts of the planes of a grid of three dimensions
 //   D(m)   depth front: a ready task and up to m - 1 of those that become ready by it. When there are many first tasks, as
 //          in nested dissection; or after C
 //   F(n)   front: at most n aggregates of equal cost in each level of the graph. When levels are wide; n a small multiple

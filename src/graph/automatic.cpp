@@ -118,7 +118,7 @@ std::vector<std::string> depth_fronts(const std::string& first, double tasks, do
 // times as long a row. That as rows of tasks, which stay in the cache of who does one after the other, or shared out level by level.
 std::vector<std::string> subtrees(double tasks, double workers) {
   std::vector<std::string> texts;
-  for (double parts : {4.0, 8.0, 1.0}) {
+  for (double parts : {4.0, 8.0, 2.0}) {
     const std::string whole = with("T", tasks / (parts * workers));
     for (double per_level : {2.0, 1.0}) texts.push_back(whole + with("F", per_level * workers));
     texts.push_back(whole + "C");
