@@ -185,12 +185,11 @@ struct ilu_kernels {
       detail::subtract_product<B>(sum, values + p * detail::block_numbers<B>, x + std::ptrdiff_t{columns[p]} * B);
     }
   }
-  // A plain loop, not unrolled: a jump to code for each length saves counting, a fifth of the time in the cache on some processors,
+  // A plain loop: a jump to code for each length saves counting, a fifth of the time in the cache on some processors,
   // but on others (AMD Zen) it is mostly foreseen wrong, and a system of some hundred rows takes twice as long. Always
   // inlined: a call would cost as much as a row. From 16 entries on several sums are worth setting up.
   [[gnu::always_inline]] static double less_row(double sum, const double* values, const index* columns, std::ptrdiff_t size, const double* x) {
     if (size >= 16) return less_long_row(sum, values, columns, size, x);
-#pragma GCC unroll 1
     for (std::ptrdiff_t p = 0; p < size; p++) sum -= values[p] * x[columns[p]];
     return sum;
   }
