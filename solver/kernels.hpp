@@ -185,9 +185,9 @@ struct ilu_kernels {
       detail::subtract_product<B>(sum, values + p * detail::block_numbers<B>, x + std::ptrdiff_t{columns[p]} * B);
     }
   }
-  // A plain loop: a jump to code for each length saves counting, a fifth of the time in the cache on some processors,
-  // but on others (AMD Zen) it is mostly foreseen wrong, and a system of some hundred rows takes twice as long. Always
-  // inlined: a call would cost as much as a row. From 16 entries on several sums are worth setting up.
+  // A plain loop: a jump to code for each length saves counting, up to a fifth of the time in the cache on one processor, but an
+  // AMD EPYC takes two to three times as long with it for systems of some hundred rows. Always inlined: a call would cost as
+  // much as a row. From 16 entries on several sums are worth setting up.
   [[gnu::always_inline]] static double less_row(double sum, const double* values, const index* columns, std::ptrdiff_t size, const double* x) {
     if (size >= 16) return less_long_row(sum, values, columns, size, x);
     for (std::ptrdiff_t p = 0; p < size; p++) sum -= values[p] * x[columns[p]];

@@ -58,7 +58,7 @@ class bulk_worker {
   void run_range(index begin, index end) {
     const std::vector<index>& first = run_.way.first();
     while (begin < end) {
-      while (!alone_ && end - begin > at_a_time_) {
+      while (!alone_ && end - begin > (takes_long(first[begin]) ? 1 : at_a_time_)) {
         const index middle = begin + (end - begin) / 2;
         submit_range(middle, end);
         end = middle;

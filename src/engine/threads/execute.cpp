@@ -12,7 +12,7 @@ namespace {
 // thieves keep reading lines that busy workers write.) Then it spins with pauses of some 10 us until its time is up
 // (runtime_options::spin). What is pushed to it ends a pause. After each pause but the shortest others may have its CPU: most
 // often the thread of the program that has waited for the tasks that are done now, for which no CPU is left where every one
-// has a worker, and which would wait until all spinning is over. A system call of some 300 ns if nobody wants it.
+// has a worker, and which would wait until all spinning is over. A system call of some 500 ns if nobody wants it.
 constexpr int rounds_at_least = 8;
 constexpr int rounds_without_yielding = 3;
 constexpr int spinning_round = 5;
