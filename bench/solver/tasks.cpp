@@ -1,5 +1,5 @@
 // solver-tasks: rows of ILU(k) and of its triangular solves as tasks, under weir, oneTBB and OpenMP, and one after the other;
-// each in turn in one process, on the same factors.
+// in one process, on the same factors, in rounds of random order.
 //
 //   build/bin/peers/solver-tasks --matrix cube:100 --order natural --ilu 0,1,2 --coarsen none,CD\(4\)
 #include "row_runner.hpp"
@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -141,9 +142,16 @@ class comparison {
     contenders_.push_back(std::make_unique<one_after_the_other>(factors_, a_));
     for (const std::string& name : o.runtimes) add(name);
   }
+  // Who comes after the sequential program finds the other CPU's cache cold: in each round they come in another order, the same
+  // in every process.
   void run() {
-    for (int r = 0; r < options_.repeat; r++)
-      for (const auto& c : contenders_) measure(*c, r + 1 == options_.repeat);
+    std::vector<contender*> round;
+    for (const auto& c : contenders_) round.push_back(c.get());
+    std::mt19937 random;
+    for (int r = 0; r < options_.repeat; r++) {
+      std::ranges::shuffle(round, random);
+      for (contender* c : round) measure(*c, r + 1 == options_.repeat);
+    }
     for (const auto& c : contenders_) print(*c);
     if (!options_.json) fmt::print("\n");
   }
