@@ -5,6 +5,8 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <string>
 
 namespace weir::solver {
@@ -72,17 +74,51 @@ void run_unwrapped(const Run& run) {
   }
 }
 
-// Whether the first is worth other workers' time. Both in turn, often enough that a disturbance counts for neither.
+// Of an even number the lower one: what disturbs only makes longer.
+double median(std::vector<double>& of) {
+  const auto middle = of.begin() + static_cast<std::ptrdiff_t>((of.size() - 1) / 2);
+  std::ranges::nth_element(of, middle);
+  return *middle;
+}
+
+// Whether the first is worth other workers' time. Medians: what runs in parallel is disturbed more often than what needs one
+// CPU, and is later, too. In turns who is first: after a sequential program other workers' caches are cold.
 bool is_faster(const auto& in_parallel, const auto& in_sequence) {
-  constexpr double worth = 0.97, clear = 0.8, enough_seconds = 5e-3;
+  constexpr double worth = 0.97, clear = 0.8, short_seconds = 5e-3, enough_seconds = 0.1;
   constexpr int least_rounds = 5, most_rounds = 200;
-  double parallel = std::numeric_limits<double>::infinity(), sequential = parallel, all = 0;
+  std::vector<double> parallel, sequential;
+  double all = 0;
+  const auto measure = [&](const auto& what, std::vector<double>& times) {
+    times.push_back(seconds_of(what));
+    all += times.back();
+  };
   for (int round = 0; round < most_rounds; round++) {
-    const double p = seconds_of(in_parallel), s = seconds_of(in_sequence);
-    parallel = std::min(parallel, p), sequential = std::min(sequential, s), all += p + s;
-    if (all > enough_seconds && (parallel < clear * sequential || round + 1 >= least_rounds)) break;
+    if (round % 2 == 0) measure(in_parallel, parallel);
+    measure(in_sequence, sequential);
+    if (round % 2 == 1) measure(in_parallel, parallel);
+    if (all > short_seconds && median(parallel) < clear * median(sequential)) return true;
+    if (all > enough_seconds && round + 1 >= least_rounds) break;
   }
-  return parallel < worth * sequential;
+  return median(parallel) < worth * median(sequential);
+}
+
+// Which of so many ways, `run(i)`, is fastest: two rounds of all, and some more of those that came near, each in another order.
+std::size_t fastest_of(std::size_t count, const auto& run) {
+  constexpr int rounds_of_all = 2, rounds = 5;
+  constexpr double near = 1.1;
+  std::vector<std::vector<double>> times(count);
+  std::vector<std::size_t> left(count);
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  const auto usual = [&](std::size_t i) { return median(times[i]); };
+  std::minstd_rand random;
+  for (int round = 0; round < rounds && left.size() > 1; round++) {
+    std::ranges::shuffle(left, random);
+    for (const std::size_t i : left) times[i].push_back(seconds_of([&] { run(i); }));
+    if (round + 1 < rounds_of_all) continue;
+    const double limit = near * usual(*std::ranges::min_element(left, {}, usual));
+    std::erase_if(left, [&](std::size_t i) { return usual(i) > limit; });
+  }
+  return *std::ranges::min_element(left, {}, usual);
 }
 
 }  // namespace
@@ -102,32 +138,24 @@ row_tasks::row_tasks(ilu& f, const matrix& a, const std::string& coarsen, runtim
   else if (coarsen != "none") coarse_.emplace(aggregate(rows_, coarsen));
 }
 
+// What is nearly as fast as the fastest in forward solves may be better in both solves, or in a factorisation, whose rows cost
+// several times as much and wait less for memory.
 void row_tasks::choose(ilu& f, const matrix& a, runtime& rt) {
   const array<double> b(f.order(), 1.0);
   array<double> x(f.order());
-  constexpr std::size_t for_factor = 3;
-  std::vector<coarse_graph> found = aggregate_candidates(rows_, rt, [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); }, for_factor);
-  coarse_.emplace(std::move(found.front()));
-  solve_alone_ = !is_faster([&] { solve_as_tasks(rt, f, b, x); }, [&] { f.solve(b, x); });
+  constexpr std::size_t most = 6;
+  workspaces_.resize(static_cast<std::size_t>(rt.workers()));
+  std::vector<coarse_graph> found = aggregate_candidates(rows_, rt, [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); }, most);
+  const std::size_t for_solves = fastest_of(found.size(), [&](std::size_t i) { solve_with(&found[i], rt, f, b, x); });
+  solve_alone_ = !is_faster([&] { solve_with(&found[for_solves], rt, f, b, x); }, [&] { f.solve(b, x); });
   if (solve_alone_) {
-    workspaces_.resize(static_cast<std::size_t>(rt.workers()));
     run_unwrapped([&] { coarse_factor_.emplace(aggregate(rows_, "auto", rt, [&](std::span<const graph::task_id> tasks) { f.factor_rows(a, as_rows(tasks), my_workspace(f)); })); });
   } else {
-    choose_for_factor(f, a, rt, std::span(found).subspan(1));
+    const std::size_t for_factor = fastest_of(found.size(), [&](std::size_t i) { factor_with(&found[i], rt, f, a); });
+    if (for_factor != for_solves) coarse_factor_.emplace(std::move(found[for_factor]));
   }
+  coarse_.emplace(std::move(found[for_solves]));
   factor_alone_ = !is_faster([&] { factor_as_tasks(rt, f, a); }, [&] { f.factor(a); });
-}
-
-// Rows of a factorisation cost several times as much as those of a solve, and wait less for memory: what is nearly as good
-// for the solves may be better here. In turn, the one chosen for the solves first; the shortest of each.
-void row_tasks::choose_for_factor(ilu& f, const matrix& a, runtime& rt, std::span<coarse_graph> others) {
-  constexpr int rounds = 3;
-  constexpr double worth = 0.97;
-  std::vector<double> seconds(1 + others.size(), std::numeric_limits<double>::infinity());
-  for (int round = 0; round < rounds; round++)
-    for (std::size_t i = 0; i < seconds.size(); i++) seconds[i] = std::min(seconds[i], seconds_of([&] { factor_with(i == 0 ? &*coarse_ : &others[i - 1], rt, f, a); }));
-  const auto best = static_cast<std::size_t>(std::ranges::min_element(seconds) - seconds.begin());
-  if (seconds[best] < worth * seconds[0]) coarse_factor_.emplace(std::move(others[best - 1]));
 }
 
 std::string row_tasks::coarsening() const {
@@ -206,17 +234,17 @@ void row_tasks::factor_with(coarse_graph* coarse, runtime& rt, ilu& f, const mat
   f.end_factor(workspaces_);
 }
 
-void row_tasks::solve_as_tasks(runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x) {
+void row_tasks::solve_with(coarse_graph* coarse, runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x) {
   const auto forward = [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); };
   const auto backward = [&](std::span<const graph::task_id> tasks) { f.backward_rows(x, as_rows(tasks)); };
   run_unwrapped([&] {
-    coarse_ ? coarse_->run(rt, forward) : rows_.run(rt, forward);
-    coarse_ ? coarse_->run_transposed(rt, backward) : rows_.run_transposed(rt, backward);
+    coarse != nullptr ? coarse->run(rt, forward) : rows_.run(rt, forward);
+    coarse != nullptr ? coarse->run_transposed(rt, backward) : rows_.run_transposed(rt, backward);
   });
 }
 
 void row_tasks::factor(runtime& rt, ilu& f, const matrix& a) { factor_alone_ ? f.factor(a) : factor_as_tasks(rt, f, a); }
 
-void row_tasks::solve(runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x) { solve_alone_ ? f.solve(b, x) : solve_as_tasks(rt, f, b, x); }
+void row_tasks::solve(runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x) { solve_alone_ ? f.solve(b, x) : solve_with(coarse_ ? &*coarse_ : nullptr, rt, f, b, x); }
 
 }  // namespace weir::solver

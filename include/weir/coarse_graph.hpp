@@ -141,9 +141,9 @@ coarse_graph aggregate(const graph& fine, std::string_view coarse_string);
 // beats the sequential program it is everything in one aggregate. Costs some ten aggregations: half a second to one for a
 // million tasks, and 64 bytes a task meanwhile.
 coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtime& rt, double task_ns = 0);
-// The same with measurements instead of guesses: the body is run, for all tasks, some ten times in order by the calling
-// thread and some ten times by the workers, and the fastest of the most promising candidates is taken; everything in one
-// aggregate unless one is faster than that. For bodies that may be run again and again.
+// The same with measurements instead of guesses: the body is run, for all tasks, twice in order by the calling thread, and five
+// times by the workers with each of the six most promising candidates and with everything in one aggregate. The fastest is
+// taken; everything in one aggregate unless one is faster than that. For bodies that may be run again and again.
 template <class F>
   requires(detail::takes_task<F> || detail::takes_list<F>)
 coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtime& rt, const F& body) {

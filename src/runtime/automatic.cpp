@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
 #include <span>
 
 namespace weir {
@@ -109,7 +110,8 @@ coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtim
   return coarse_graph(made(g, std::move(graphs::candidates(in, bulk.after(), costs, 1).front())).release());
 }
 
-// Rounds over all candidates, so that a disturbance hits none of them alone; the fastest time of each counts.
+// Rounds over all candidates, so that a disturbance hits none of them alone; the fastest time of each counts. In each round in
+// another order: who comes after everything in one aggregate finds the other workers' caches cold.
 std::vector<coarse_graph> detail::aggregate_by_trial(const graph& fine, runtime& rt, const bulk_body& body, std::size_t most) {
   if (most == 0) throw usage_error("weir::aggregate_candidates(): none are asked for: expected 1 or more");
   graph_state& g = *fine.state_;
@@ -126,8 +128,11 @@ std::vector<coarse_graph> detail::aggregate_by_trial(const graph& fine, runtime&
   costs.task_ns = static_cast<double>(sequential) / std::max(1.0, graphs::sequential_ns(in, costs));
   std::vector<tried> all;
   for (candidate& c : graphs::candidates(in, bulk.after(), costs, kept)) all.push_back({made(g, std::move(c)), std::numeric_limits<std::uint64_t>::max()});
-  for (int round = 0; round < rounds; round++)
+  std::minstd_rand random;
+  for (int round = 0; round < rounds; round++) {
+    std::ranges::shuffle(all, random);
     for (tried& t : all) try_once(rt, body, t);
+  }
   std::vector<coarse_graph> chosen;
   for (tried& t : best_of(all, most)) chosen.push_back(coarse_graph(t.coarse.release()));
   return chosen;

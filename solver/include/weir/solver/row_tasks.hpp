@@ -28,9 +28,9 @@ class row_tasks {
   // configuration_error for a coarse string that cannot be used.
   row_tasks(const ilu& f, const std::string& coarsen);
   // The same, or "auto": a coarse string is chosen by trying some with this runtime on forward solves, with the factors that
-  // `f` has. A phase that no string makes faster is not run as tasks: its rows follow each other on the calling thread. For the
-  // factorisation of `a` the strings that are fastest in the solves are tried; if those are left sequential, others, too.
-  // Leaves `f` factored. Some ten aggregations, thirty solves and ten factorisations.
+  // `f` has. A phase that no string makes faster is not run as tasks: its rows follow each other on the calling thread. Pairs of
+  // solves and factorisations of `a` are tried with those that are fastest in forward solves; if solves are left sequential,
+  // factorisations with others, too. Leaves `f` factored. Some ten aggregations, fifty pairs of solves and twenty-five factorisations.
   row_tasks(ilu& f, const matrix& a, const std::string& coarsen, runtime& rt);
   row_tasks(const row_tasks&) = delete;
   row_tasks& operator=(const row_tasks&) = delete;
@@ -73,13 +73,12 @@ class row_tasks {
   };
   void find_homes(runtime& rt);
   void choose(ilu& f, const matrix& a, runtime& rt);
-  void choose_for_factor(ilu& f, const matrix& a, runtime& rt, std::span<coarse_graph> others);
   ilu::workspace& my_workspace(const ilu& f);
   const coarse_graph* graph_of_factor() const noexcept { return coarse_factor_ ? &*coarse_factor_ : &*coarse_; }
   coarse_graph* graph_of_factor() noexcept { return coarse_factor_ ? &*coarse_factor_ : &*coarse_; }
   void factor_as_tasks(runtime& rt, ilu& f, const matrix& a);
   void factor_with(coarse_graph* coarse, runtime& rt, ilu& f, const matrix& a);
-  void solve_as_tasks(runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x);
+  void solve_with(coarse_graph* coarse, runtime& rt, const ilu& f, std::span<const double> b, std::span<double> x);
 
   dependences dependences_;
   graph rows_;
