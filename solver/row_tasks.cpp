@@ -81,10 +81,11 @@ double median(std::vector<double>& of) {
   return *middle;
 }
 
-// Whether the first is worth other workers' time. Medians: what runs in parallel is disturbed more often than what needs one
-// CPU, and is later, too. In turns who is first: after a sequential program other workers' caches are cold.
+// Whether the first is worth other workers' time: as it usually is, or undisturbed, because what needs all CPUs and the whole
+// bandwidth is disturbed more than what needs one. In turns who is first: after a sequential program other workers' caches
+// are cold.
 bool is_faster(const auto& in_parallel, const auto& in_sequence) {
-  constexpr double worth = 0.97, clear = 0.8, short_seconds = 5e-3, enough_seconds = 0.1;
+  constexpr double clear = 0.8, short_seconds = 5e-3, enough_seconds = 0.1;
   constexpr int least_rounds = 5, most_rounds = 200;
   std::vector<double> parallel, sequential;
   double all = 0;
@@ -99,23 +100,26 @@ bool is_faster(const auto& in_parallel, const auto& in_sequence) {
     if (all > short_seconds && median(parallel) < clear * median(sequential)) return true;
     if (all > enough_seconds && round + 1 >= least_rounds) break;
   }
-  return median(parallel) < worth * median(sequential);
+  return median(parallel) < median(sequential) || std::ranges::min(parallel) < std::ranges::min(sequential);
 }
 
-// Which of so many ways, `run(i)`, is fastest: two rounds of all, and some more of those that came near, each in another order.
+// Which of so many ways, `run(i)`, is usually fastest: rounds, each in another order, until all were seen often enough that one
+// lucky time decides nothing, and a few more of those that came near.
 std::size_t fastest_of(std::size_t count, const auto& run) {
-  constexpr int rounds_of_all = 2, rounds = 5;
-  constexpr double near = 1.1;
+  constexpr int least_rounds = 2, enough_rounds = 5, rounds_of_near = 3;
+  constexpr double enough_seconds = 0.5, near = 1.1, hopeless = 1.5;
   std::vector<std::vector<double>> times(count);
   std::vector<std::size_t> left(count);
   std::iota(left.begin(), left.end(), std::size_t{0});
   const auto usual = [&](std::size_t i) { return median(times[i]); };
   std::minstd_rand random;
-  for (int round = 0; round < rounds && left.size() > 1; round++) {
+  double all = 0;
+  for (int round = 1, last = enough_rounds + rounds_of_near; round <= last && left.size() > 1; round++) {
     std::ranges::shuffle(left, random);
-    for (const std::size_t i : left) times[i].push_back(seconds_of([&] { run(i); }));
-    if (round + 1 < rounds_of_all) continue;
-    const double limit = near * usual(*std::ranges::min_element(left, {}, usual));
+    for (const std::size_t i : left) all += times[i].emplace_back(seconds_of([&] { run(i); }));
+    const bool enough = round >= enough_rounds || (round >= least_rounds && all >= enough_seconds);
+    if (enough) last = std::min(last, round + rounds_of_near);
+    const double limit = (enough ? near : hopeless) * usual(*std::ranges::min_element(left, {}, usual));
     std::erase_if(left, [&](std::size_t i) { return usual(i) > limit; });
   }
   return *std::ranges::min_element(left, {}, usual);
@@ -138,14 +142,15 @@ row_tasks::row_tasks(ilu& f, const matrix& a, const std::string& coarsen, runtim
   else if (coarsen != "none") coarse_.emplace(aggregate(rows_, coarsen));
 }
 
-// What is nearly as fast as the fastest in forward solves may be better in both solves, or in a factorisation, whose rows cost
-// several times as much and wait less for memory.
+// What comes near the fastest in forward solves may be better in both solves, or in a factorisation, whose rows cost several
+// times as much and wait less for memory. Everything in one aggregate is what the sequential program does, too.
 void row_tasks::choose(ilu& f, const matrix& a, runtime& rt) {
   const array<double> b(f.order(), 1.0);
   array<double> x(f.order());
-  constexpr std::size_t most = 6;
+  constexpr std::size_t most = 10;
   workspaces_.resize(static_cast<std::size_t>(rt.workers()));
   std::vector<coarse_graph> found = aggregate_candidates(rows_, rt, [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); }, most);
+  if (found.size() > 1) std::erase_if(found, [](const coarse_graph& c) { return c.aggregates() == 1; });
   const std::size_t for_solves = fastest_of(found.size(), [&](std::size_t i) { solve_with(&found[i], rt, f, b, x); });
   solve_alone_ = !is_faster([&] { solve_with(&found[for_solves], rt, f, b, x); }, [&] { f.solve(b, x); });
   if (solve_alone_) {

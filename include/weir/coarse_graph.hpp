@@ -141,16 +141,17 @@ coarse_graph aggregate(const graph& fine, std::string_view coarse_string);
 // beats the sequential program it is everything in one aggregate. Costs some ten aggregations: half a second to one for a
 // million tasks, and 64 bytes a task meanwhile.
 coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtime& rt, double task_ns = 0);
-// The same with measurements instead of guesses: the body is run, for all tasks, twice in order by the calling thread, and five
-// times by the workers with each of the six most promising candidates and with everything in one aggregate. The fastest is
-// taken; everything in one aggregate unless one is faster than that. For bodies that may be run again and again.
+// The same with measurements instead of guesses: the body is run, for all tasks, twice in order by the calling thread, and two to
+// five times by the workers with each of the nine most promising candidates and with everything in one aggregate. What is
+// fastest by its median is taken; everything in one aggregate unless one is faster than that. For bodies that may be run
+// again and again.
 template <class F>
   requires(detail::takes_task<F> || detail::takes_list<F>)
 coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtime& rt, const F& body) {
   return coarse_string == "auto" ? std::move(detail::aggregate_by_trial(fine, rt, detail::bulk_body_of(body), 1).front()) : aggregate(fine, coarse_string);
 }
-// What "auto" would choose with this body, and behind it others that took at most a quarter longer, fastest first, at most
-// `most` in all: for a graph that is also run with another body, which takes too long to try everything with.
+// What "auto" would choose with this body, and behind it others that took at most half as long again, fastest first, at
+// most `most` in all: for a graph that is also run with another body, which takes too long to try everything with.
 template <class F>
   requires(detail::takes_task<F> || detail::takes_list<F>)
 std::vector<coarse_graph> aggregate_candidates(const graph& fine, runtime& rt, const F& body, std::size_t most) {

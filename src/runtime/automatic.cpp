@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 #include <random>
-#include <span>
 
 namespace weir {
 namespace {
@@ -68,27 +67,46 @@ std::uint64_t sequential_ns(const graphs::coarse_input& in, const detail::bulk_b
 
 struct tried {
   std::unique_ptr<detail::coarse_state> coarse;
-  std::uint64_t fastest_ns = std::numeric_limits<std::uint64_t>::max();
+  std::vector<double> ns;
+  double usual_ns = 0;  // their median, of an even number the lower one: what disturbs only makes longer
+
+  bool everything_in_one() const { return coarse->algorithms == graphs::everything_in_one; }
 };
 
 void try_once(runtime& rt, const detail::bulk_body& body, tried& t) {
   engine::engine& e = detail::state_of(rt).engine;
   const std::uint64_t begin = os::now_ns();
   detail::run_in_bulk(e, {e, t.coarse->aggregates.forward(), body, t.coarse->scope, t.coarse->members.view()});
-  t.fastest_ns = std::min(t.fastest_ns, os::now_ns() - begin);
+  t.ns.push_back(static_cast<double>(os::now_ns() - begin));
+  const auto middle = t.ns.begin() + static_cast<std::ptrdiff_t>((t.ns.size() - 1) / 2);
+  std::ranges::nth_element(t.ns, middle);
+  t.usual_ns = *middle;
 }
 
-// The fastest and what took at most a quarter longer; before all of them everything in one aggregate, if nothing is faster than
-// that by enough to be worth the other workers' time.
-std::span<tried> best_of(std::vector<tried>& all, std::size_t most) {
-  constexpr double worth = 0.97, promising = 1.25;
-  std::ranges::stable_sort(all, {}, &tried::fastest_ns);
-  const auto one = std::ranges::find_if(all, [](const tried& t) { return t.coarse->algorithms == graphs::everything_in_one; });
-  if (static_cast<double>(all.front().fastest_ns) >= worth * static_cast<double>(one->fastest_ns)) std::rotate(all.begin(), one, one + 1);
-  const double limit = promising * static_cast<double>(all.front().fastest_ns);
-  std::size_t count = 1;
-  while (count < std::min(most, all.size()) && static_cast<double>(all[count].fastest_ns) <= limit) count++;
-  return {all.data(), count};
+// Rounds, so that a disturbance hits none of them alone; in each in another order, because who comes after everything in one
+// aggregate finds the other workers' caches cold. After some only those go on that come near.
+void try_all(runtime& rt, const detail::bulk_body& body, std::vector<tried>& all) {
+  constexpr int rounds_of_all = 2, rounds = 5;
+  constexpr double near = 1.3;
+  std::vector<tried*> left;
+  for (tried& t : all) left.push_back(&t);
+  std::minstd_rand random;
+  for (int round = 0; round < rounds; round++) {
+    std::ranges::shuffle(left, random);
+    for (tried* t : left) try_once(rt, body, *t);
+    if (round + 1 != rounds_of_all) continue;
+    const double limit = near * std::ranges::min_element(all, {}, &tried::usual_ns)->usual_ns;
+    std::erase_if(left, [&](const tried* t) { return t->usual_ns > limit && !t->everything_in_one(); });
+  }
+}
+
+// Fastest first; before all of them everything in one aggregate, if nothing is faster than that by enough to be worth the other
+// workers' time.
+void rank(std::vector<tried>& all) {
+  constexpr double worth = 0.97;
+  std::ranges::stable_sort(all, {}, &tried::usual_ns);
+  const auto one = std::ranges::find_if(all, &tried::everything_in_one);
+  if (all.front().usual_ns >= worth * one->usual_ns) std::rotate(all.begin(), one, one + 1);
 }
 
 std::unique_ptr<detail::coarse_state> made(detail::graph_state& g, candidate&& c) { return std::make_unique<detail::coarse_state>(g, c.coarse_string, std::move(c.result)); }
@@ -110,8 +128,6 @@ coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtim
   return coarse_graph(made(g, std::move(graphs::candidates(in, bulk.after(), costs, 1).front())).release());
 }
 
-// Rounds over all candidates, so that a disturbance hits none of them alone; the fastest time of each counts. In each round in
-// another order: who comes after everything in one aggregate finds the other workers' caches cold.
 std::vector<coarse_graph> detail::aggregate_by_trial(const graph& fine, runtime& rt, const bulk_body& body, std::size_t most) {
   if (most == 0) throw usage_error("weir::aggregate_candidates(): none are asked for: expected 1 or more");
   graph_state& g = *fine.state_;
@@ -120,21 +136,20 @@ std::vector<coarse_graph> detail::aggregate_by_trial(const graph& fine, runtime&
   graphs::bulk& bulk = g.in_bulk();
   std::vector<graphs::index> order;
   const graphs::coarse_input in = graphs::input_of(bulk, order);
-  constexpr int rounds = 5;
-  constexpr std::size_t kept = 6;
+  constexpr std::size_t kept = 9;
+  constexpr double near = 1.5;
   std::uint64_t sequential = sequential_ns(in, body);
   sequential = std::min(sequential, sequential_ns(in, body));
   run_costs costs = costs_of(rt, in.tasks, 1);
   costs.task_ns = static_cast<double>(sequential) / std::max(1.0, graphs::sequential_ns(in, costs));
   std::vector<tried> all;
-  for (candidate& c : graphs::candidates(in, bulk.after(), costs, kept)) all.push_back({made(g, std::move(c)), std::numeric_limits<std::uint64_t>::max()});
-  std::minstd_rand random;
-  for (int round = 0; round < rounds; round++) {
-    std::ranges::shuffle(all, random);
-    for (tried& t : all) try_once(rt, body, t);
-  }
+  for (candidate& c : graphs::candidates(in, bulk.after(), costs, kept)) all.push_back({made(g, std::move(c)), {}});
+  try_all(rt, body, all);
+  rank(all);
+  const double limit = near * all.front().usual_ns;
   std::vector<coarse_graph> chosen;
-  for (tried& t : best_of(all, most)) chosen.push_back(coarse_graph(t.coarse.release()));
+  for (tried& t : all)
+    if (chosen.size() < most && t.usual_ns <= limit) chosen.push_back(coarse_graph(t.coarse.release()));
   return chosen;
 }
 

@@ -29,8 +29,9 @@ class row_tasks {
   row_tasks(const ilu& f, const std::string& coarsen);
   // The same, or "auto": a coarse string is chosen by trying some with this runtime on forward solves, with the factors that
   // `f` has. A phase that no string makes faster is not run as tasks: its rows follow each other on the calling thread. Pairs of
-  // solves and factorisations of `a` are tried with those that are fastest in forward solves; if solves are left sequential,
-  // factorisations with others, too. Leaves `f` factored. Some ten aggregations, fifty pairs of solves and twenty-five factorisations.
+  // solves and factorisations of `a` are tried with those that come near the fastest in forward solves; if solves are left
+  // sequential, factorisations with others, too. Leaves `f` factored. Some ten aggregations, fifty pairs of solves and, where
+  // they are long, thirty factorisations.
   row_tasks(ilu& f, const matrix& a, const std::string& coarsen, runtime& rt);
   row_tasks(const row_tasks&) = delete;
   row_tasks& operator=(const row_tasks&) = delete;
