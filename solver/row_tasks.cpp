@@ -150,7 +150,8 @@ void row_tasks::choose(ilu& f, const matrix& a, runtime& rt) {
   constexpr std::size_t most = 10;
   workspaces_.resize(static_cast<std::size_t>(rt.workers()));
   std::vector<coarse_graph> found = aggregate_candidates(rows_, rt, [&](std::span<const graph::task_id> tasks) { f.forward_rows(b, x, as_rows(tasks)); }, most);
-  if (found.size() > 1) std::erase_if(found, [](const coarse_graph& c) { return c.aggregates() == 1; });
+  const auto in_one = std::ranges::stable_partition(found, [](const coarse_graph& c) { return c.aggregates() > 1; });
+  if (in_one.begin() != found.begin()) found.erase(in_one.begin(), in_one.end());
   const std::size_t for_solves = fastest_of(found.size(), [&](std::size_t i) { solve_with(&found[i], rt, f, b, x); });
   solve_alone_ = !is_faster([&] { solve_with(&found[for_solves], rt, f, b, x); }, [&] { f.solve(b, x); });
   if (solve_alone_) {

@@ -117,11 +117,11 @@ TEST(row_tasks, nothing_moves_on_a_pretended_machine) {
   EXPECT_EQ(x, y);
 }
 
-// From rows that are not worth a task to some that are.
+// From one row, and rows that are not worth a task, to some that are.
 TEST(row_tasks, auto_chooses) {
   std::mt19937_64 random(test_seed());
   runtime rt({.workers = 2});
-  const matrix grids[] = {cube(2), cube(14), reservoir(channelled(7, 6, 5, 1)), cube(30)};
+  const matrix grids[] = {cube(1), cube(2), cube(14), reservoir(channelled(7, 6, 5, 1)), cube(30)};
   for (const matrix& a : grids) {
     ilu f(a, {.level = 1});
     f.factor(a);
