@@ -103,11 +103,11 @@ bool is_faster(const auto& in_parallel, const auto& in_sequence) {
   return median(parallel) < median(sequential) || std::ranges::min(parallel) < std::ranges::min(sequential);
 }
 
-// Which of so many ways, `run(i)`, is usually fastest: rounds, each in another order, until all were seen often enough that one
-// lucky time decides nothing, and a few more of those that came near.
+// Which of so many ways, `run(i)`, is usually fastest: rounds, each in another order, until all were seen so often or so long
+// that one lucky time decides nothing, and two more of those that came near.
 std::size_t fastest_of(std::size_t count, const auto& run) {
-  constexpr int least_rounds = 2, enough_rounds = 5, rounds_of_near = 3;
-  constexpr double enough_seconds = 0.5, near = 1.1, hopeless = 1.5;
+  constexpr int enough_rounds = 5, rounds_of_near = 2;
+  constexpr double enough_seconds = 0.5, near = 1.15, hopeless = 1.5;
   std::vector<std::vector<double>> times(count);
   std::vector<std::size_t> left(count);
   std::iota(left.begin(), left.end(), std::size_t{0});
@@ -117,7 +117,7 @@ std::size_t fastest_of(std::size_t count, const auto& run) {
   for (int round = 1, last = enough_rounds + rounds_of_near; round <= last && left.size() > 1; round++) {
     std::ranges::shuffle(left, random);
     for (const std::size_t i : left) all += times[i].emplace_back(seconds_of([&] { run(i); }));
-    const bool enough = round >= enough_rounds || (round >= least_rounds && all >= enough_seconds);
+    const bool enough = round >= enough_rounds || all >= enough_seconds;
     if (enough) last = std::min(last, round + rounds_of_near);
     const double limit = (enough ? near : hopeless) * usual(*std::ranges::min_element(left, {}, usual));
     std::erase_if(left, [&](std::size_t i) { return usual(i) > limit; });

@@ -31,7 +31,7 @@ class row_tasks {
   // `f` has. A phase that no string makes faster is not run as tasks: its rows follow each other on the calling thread. Pairs of
   // solves and factorisations of `a` are tried with those that come near the fastest in forward solves; if solves are left
   // sequential, factorisations with others, too. Leaves `f` factored. Some ten aggregations, fifty pairs of solves and, where
-  // they are long, thirty factorisations.
+  // they are long, fifteen factorisations.
   row_tasks(ilu& f, const matrix& a, const std::string& coarsen, runtime& rt);
   row_tasks(const row_tasks&) = delete;
   row_tasks& operator=(const row_tasks&) = delete;
