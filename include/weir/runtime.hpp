@@ -21,7 +21,9 @@ struct runtime_options {
   int workers = 0;          // 0: one per CPU the process may use (cpuset and cgroup quota respected)
   std::string policy;       // "": WEIR_POLICY if set, else "local". NAME or NAME:parameter=value,...
   bool bind = true;         // a worker runs on one CPU only; threads that are not weir's are never bound
-  std::string machine;      // "": the host. Else a machine file or synthetic description: nodes are then pretended
+  // "": WEIR_MACHINE if set, else the host ("host"). Else a machine file, the bare name of one that comes with weir, or
+  // a synthetic description: nodes are then pretended.
+  std::string machine;
   // Microseconds an idle worker looks for work before it sleeps; -1: WEIR_SPIN if set, else 2000, or 0 where workers
   // share CPUs or the cgroup limits CPU time. Waking a worker takes some 5 to 50 us: longer than a short task.
   std::int64_t spin = -1;
@@ -29,6 +31,7 @@ struct runtime_options {
   // when the runtime ends. "": WEIR_TRACE if set, else none; no_trace: none.
   std::string trace;
   static constexpr const char* no_trace = "none";
+  static constexpr int most_workers = 32767;  // more `workers` are a typing error
   std::size_t backlog = 0;  // tasks a creator may be ahead of execution; 0: 4096 + 1024 per worker
 };
 
@@ -39,14 +42,17 @@ runtime_state& state_of(runtime&) noexcept;
 
 class runtime {
  public:
-  // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN and WEIR_BIND=0 give defaults where the options leave them open;
-  // with WEIR_STATS=1 the destructor prints statistics on standard error.
+  // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN, WEIR_MACHINE and WEIR_BIND=0 give defaults where the
+  // options leave them open; with WEIR_STATS=1 the destructor prints statistics on standard error.
   // Throws configuration_error (unknown policy or parameter, negative workers, a trace file that cannot be written), machine_error.
   explicit runtime(const runtime_options& options = {});
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
   // Waits for what is left, without throwing, and stops the workers. Data and streams must not be used afterwards.
   ~runtime();
+  // What the destructor does, but throws what went wrong: deadlock_error, or error if the trace could not be written.
+  // Everything is ended all the same; afterwards the runtime may only be destroyed. Outside tasks.
+  void end();
 
   // A datum of `elements` elements; no memory until a task writes it. Elements may be 0.
   // Throws usage_error if elements * sizeof(T) overflows. `name` is for messages and not copied.

@@ -36,6 +36,8 @@ description host() {
 description load(const std::string& specification) {
   if (specification.empty() || specification == "host") return host();
   if (specification.starts_with("host+")) return host_with_figures(specification.substr(5));
+  if (detail::is_bare_name(specification))
+    return detail::read_machine_file(detail::file_of_known_machine(specification));
   if (specification.ends_with(".toml")) return detail::read_machine_file(specification);
   description m;
   if (specification.ends_with(".xml"))

@@ -2,7 +2,6 @@
 #include "runtime/runtime.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -25,13 +24,14 @@ void let_go(runtime_state* s) noexcept {
 
 namespace {
 
-// Ends weir::runtime: nothing is lost, nothing is thrown.
-void end_runtime(runtime_state* s) {
+// Ends weir::runtime. Whatever goes wrong is handed to `failed`, and the rest is done all the same.
+template <class Failed>
+void end_state(runtime_state* s, const Failed& failed) {
   if (s->engine.forked()) return;  // the workers are in the parent: what is here cannot be ended, only left
   try {
     s->engine.wait_until([s] { return s->engine.quiescent(); });
   } catch (const error& e) {
-    std::fprintf(stderr, "weir: %s\n", e.what());
+    failed(e);
   }
   if (s->print_statistics) std::fputs(collect_statistics(*s).to_string().c_str(), stderr);
   s->engine.shared().addresses_forget_done();
@@ -39,9 +39,14 @@ void end_runtime(runtime_state* s) {
   try {
     write_trace(*s);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "weir: %s\n", e.what());
+    failed(e);
   }
   let_go(s);
+}
+
+// For the destructor: nothing is thrown.
+void end_runtime(runtime_state* s) {
+  end_state(s, [](const std::exception& e) { std::fprintf(stderr, "weir: %s\n", e.what()); });
 }
 
 }  // namespace
@@ -197,15 +202,28 @@ void release_stream(stream_state* s) noexcept {
 
 runtime::runtime(const runtime_options& o) : state_(nullptr, &detail::end_runtime) {
   place::policy p = detail::chosen_policy(o);
-  machine::description m = machine::load(o.machine);
+  machine::description m = detail::chosen_machine(o);
+  const bool print_statistics = detail::chosen_statistics();
   std::vector<int> cpus = detail::chosen_cpus(o, m);
   std::unique_ptr<trace::recorder> recorder = detail::chosen_recorder(o);
   state_.reset(new detail::runtime_state(o, std::move(m), std::move(p), std::move(cpus), std::move(recorder)));
-  const char* print = std::getenv("WEIR_STATS");
-  state_->print_statistics = print != nullptr && std::strcmp(print, "1") == 0;
+  state_->print_statistics = print_statistics;
+  detail::say_misspelt_variables();
 }
 
 runtime::~runtime() = default;
+
+void runtime::end() {
+  state_->engine.throw_if_forked();
+  if (state_->engine.in_task())
+    throw usage_error("weir::runtime::end() was called inside a task, which would wait for itself");
+  std::exception_ptr first;
+  detail::end_state(state_.release(), [&](const std::exception&) {
+    if (first == nullptr) first = std::current_exception();
+  });
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
 detail::runtime_state& detail::state_of(runtime& rt) noexcept { return *rt.state_; }
 
 void runtime::wait() {

@@ -94,7 +94,7 @@ class bulk_worker {
         else run_.body.call(run_.body.callable, run_.members.item + run_.members.begin[t], run_.members.size(t));
       } catch (...) {
         run_.failed.store(1, std::memory_order_relaxed);
-        const std::string name = std::to_string(t) + (run_.members.item == nullptr ? "" : " (an aggregate of " + std::to_string(run_.members.size(t)) + " tasks)");
+        const std::string name = std::to_string(t) + (run_.members.item == nullptr ? "" : " (an aggregate of " + std::to_string(run_.members.size(t)) + (run_.members.size(t) == 1 ? " task)" : " tasks)"));
         engine_.record_failure(slot_.queues.running, name.c_str(), std::current_exception());
         skipped = true;
       }
