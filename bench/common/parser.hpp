@@ -24,6 +24,9 @@ void refuse_values_of_flags(CLI::App& app);
 // The command `help`, for those that are there when it is called.
 void add_help_command(CLI::App& app);
 
+// Of an error that is none: --help or --version. Returns 0.
+int show_what_was_asked_for(const CLI::App& app, const CLI::ParseError& request);
+
 // Reads the command line of a program without subcommands. Returns its exit status if it ends here: 0 after --help, 2
 // after one line on standard error that begins with the program's name.
 std::optional<int> parse(CLI::App& app, const char* program, int argc, char** argv);

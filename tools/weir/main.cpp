@@ -59,7 +59,8 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return e.get_exit_code() == 0 ? app.exit(e) : complain(weir::bench::sentence_of(app, e), bad_input);
+    if (e.get_exit_code() == 0) return weir::bench::show_what_was_asked_for(app, e);
+    return complain(weir::bench::sentence_of(app, e), bad_input);
   }
   for (const auto& status : {bench, solve, eval})
     if (*status != 0) return *status;

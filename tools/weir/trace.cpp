@@ -197,11 +197,11 @@ void add_trace_command(CLI::App& app) {
   trace->require_subcommand(1);
   auto o = std::make_shared<trace_options>();
   CLI::App* summary = trace->add_subcommand("summary", "Tasks by name, workers, steals and pushes, critical path");
-  summary->add_option("file", o->file, "A trace")->type_name("FILE")->required();
+  summary->add_option("file", o->file, "a trace that weir has written")->type_name("FILE")->required();
   summary->add_flag("--json", o->json, "Print JSON, for programs");
   summary->callback([o] { print_summary(*o); });
   CLI::App* dot = trace->add_subcommand("dot", "The task graph in the DOT language, for graphviz; for some hundred tasks");
-  dot->add_option("file", o->file, "A trace")->type_name("FILE")->required();
+  dot->add_option("file", o->file, "a trace that weir has written")->type_name("FILE")->required();
   dot->callback([o] { print_dot(*o); });
 }
 
