@@ -110,11 +110,11 @@ locked_streams::~locked_streams() {
 
 void locked_streams::abandon_windows(const char* cause) {
   for (stream_state* s : context_.common.streams->all) {
-    for (stream_window* w : s->unmatched) {
-      w->task->skipped_because.store(cause, std::memory_order_relaxed);
+    std::erase_if(s->unmatched, [&](const stream_window* w) {
+      if (w->task->skipped_because.load(std::memory_order_relaxed) != cause) return false;
       drop_pending(context_, w->task, 1);
-    }
-    s->unmatched.clear();
+      return true;
+    });
   }
 }
 

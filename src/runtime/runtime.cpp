@@ -25,6 +25,18 @@ void let_go(runtime_state* s) noexcept {
 
 namespace {
 
+// A failure that no wait() has thrown must not be lost in silence.
+void say_what_nobody_asked_for(scope_state& scope, const char* of) noexcept {
+  const std::exception_ptr failure = scope.take_failure();
+  if (failure == nullptr) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "weir: %s; nobody called %s::wait(), which throws this\n", e.what(), of);
+  } catch (...) {
+  }
+}
+
 // Ends weir::runtime: nothing is lost, nothing is thrown.
 void end_runtime(runtime_state* s) {
   if (s->engine.forked()) return;  // the workers are in the parent: what is here cannot be ended, only left
@@ -33,6 +45,7 @@ void end_runtime(runtime_state* s) {
   } catch (const error& e) {
     std::fprintf(stderr, "weir: %s\n", e.what());
   }
+  say_what_nobody_asked_for(s->engine.root(), "weir::runtime");
   if (s->print_statistics) std::fputs(collect_statistics(*s).to_string().c_str(), stderr);
   s->engine.shared().addresses_forget_done();
   s->engine.stop();
@@ -83,6 +96,7 @@ datum* create_datum(runtime_state& rt, std::size_t elements, std::size_t element
     throw usage_error(std::string("datum ") + (name ? name : "(unnamed)") + ": " + std::to_string(elements) + " elements of " + std::to_string(element_bytes) + " bytes are more than can be addressed");
   engine::slot& s = rt.engine.current();
   auto* d = new (s.flow.frames.allocate(sizeof(datum), s.flow.node).data) datum;
+  d->no_frame.store(0, std::memory_order_relaxed);
   d->bytes = elements * element_bytes;
   d->element_bytes = static_cast<std::uint32_t>(element_bytes);
   d->runtime = &rt;
@@ -238,12 +252,15 @@ scope::scope(runtime& rt) : runtime_(rt.state_.get()), state_(true, runtime_->en
 void scope::end() noexcept {
   if (runtime_->engine.forked()) return;
   engine::engine& e = runtime_->engine;
-  try {
-    const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
-    e.wait_on_any_stack(state_);
-  } catch (...) {  // the destructor's promise; wait() is there for who wants to know
+  while (!state_.complete()) {
+    try {
+      const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
+      e.wait_on_any_stack(state_);
+    } catch (...) {  // a deadlock, of which the scope has been told; or no memory to wait with: then again
+    }
   }
   e.begin_anew(state_);
+  detail::say_what_nobody_asked_for(state_, "weir::scope");
 }
 
 void scope::cancel() noexcept { runtime_->engine.end_early(state_, detail::scope_state::was_cancelled); }
@@ -256,10 +273,12 @@ void scope::wait() {
     throw;
   }
   engine::engine& e = runtime_->engine;
-  detail::wait_and_rethrow(e, state_, [&] {
+  const std::exception_ptr gave_up = detail::wait_and_rethrow(e, state_, [&] {
     const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
     e.wait_for(state_);
   });
+  // In a task it is this wait that has failed; outside something else was found while it lasted.
+  if (gave_up != nullptr && e.in_task()) std::rethrow_exception(gave_up);
 }
 
 namespace this_task {

@@ -34,6 +34,7 @@ statistics collect_statistics(const runtime_state&);
 void write_trace(runtime_state&);
 
 // Waits, then throws what went wrong in the scope itself. Returns the deadlock that was found meanwhile, whose ever it is.
+// Who waits in a task of the scope itself leaves it cancelled, if it was.
 template <class Wait>
 std::exception_ptr wait_and_rethrow(engine::engine& e, scope_state& scope, Wait&& wait) {
   std::exception_ptr gave_up;
@@ -42,7 +43,8 @@ std::exception_ptr wait_and_rethrow(engine::engine& e, scope_state& scope, Wait&
   } catch (const deadlock_error&) {
     gave_up = std::current_exception();
   }
-  e.begin_anew(scope);
+  if (e.in_task_of(scope)) e.forget_failure(scope);
+  else e.begin_anew(scope);
   if (scope.failed())
     if (std::exception_ptr failure = scope.take_failure(); failure != nullptr) std::rethrow_exception(failure);
   return gave_up;

@@ -95,7 +95,7 @@ class bulk_worker {
       } catch (...) {
         run_.failed.store(1, std::memory_order_relaxed);
         const std::string name = std::to_string(t) + (run_.members.item == nullptr ? "" : " (an aggregate of " + std::to_string(run_.members.size(t)) + " tasks)");
-        engine_.record_failure(slot_.queues.running, name.c_str(), std::current_exception());
+        engine_.record_failure(slot_.queues.running, std::current_exception(), name.c_str());
         skipped = true;
       }
     }

@@ -89,6 +89,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       watched_(!bound_ || recorder_ != nullptr),
       workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())) {
   shared_.traced = recorder_ != nullptr;
+  if (given_up_.claim_failure()) given_up_.note_failure(nullptr);  // no more of them
   prepare_asymmetric_fences();
   for (std::size_t i = 0; i < m.cpus.size(); i++) {
     const auto os = static_cast<std::size_t>(m.cpus[i].os_index);

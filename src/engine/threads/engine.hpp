@@ -20,6 +20,7 @@
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -88,6 +89,10 @@ struct alignas(cache_line_bytes) slot {
   std::uint32_t spawns_until_check = 0;
   std::uint32_t looks_at_own_queue = 0;  // by a creator of short tasks
   atomic<std::uint32_t> nested_waits{0};
+  std::uint64_t waits_begun = 0;
+  atomic<std::uint64_t> failing_wait{0};   // number of the innermost nested wait; 0: there is none, or it may not fail
+  atomic<std::uint64_t> given_up_wait{0};  // number of one that is to fail
+  std::string given_up_because;            // written before that
   atomic<std::uint32_t> taken{0};       // guests: in use by a thread
   stack_floors floors;                  // workers: of their stacks
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
@@ -105,7 +110,7 @@ struct alignas(cache_line_bytes) slot {
 };
 
 // While a creator runs a task at once: what is outside of that, other than of a task from a queue. A scope that the creator
-// itself has made is waited for by it. Any other scope has nothing to do with it.
+// itself has made is waited for by it. The runtime's own has nothing to do with it.
 class run_by_creator {
  public:
   run_by_creator(slot& s, const scope_state& creators, const scope_state& its) noexcept : slot_(s), before_(s.outside), out_{&creators, before_} {
@@ -161,8 +166,9 @@ class engine {
   }
 
   // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like.
-  // A worker executes other tasks meanwhile, a guest sleeps. Throws deadlock_error if that can no longer happen.
-  void wait_until(const std::function<bool()>& done);
+  // A worker executes other tasks meanwhile, a guest sleeps. Throws deadlock_error if that can no longer happen; who must
+  // not be left before (may_fail is false) waits until others have been given up.
+  void wait_until(const std::function<bool()>& done, bool may_fail = true);
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
   // the worker's stack has no room for executing another one.
   void throw_if_unable_to_wait();
@@ -171,8 +177,8 @@ class engine {
   void start(bulk_run&);
   void check(const detail::graph_state&) const;  // throws usage_error for an affinity that cannot be
   void check(const bulk_places&, std::size_t tasks) const;
-  // Waits for all tasks of a scope.
-  void wait_for(scope_state&);
+  // Waits for all tasks of a scope; in a task of that scope: for all others.
+  void wait_for(scope_state&, bool may_fail = true);
   // As wait_for, for who must wait all the same: on a second stack if this one is used up.
   void wait_on_any_stack(scope_state&);
   // Tells threads that sleep in wait_until to look again.
@@ -201,16 +207,19 @@ class engine {
   void end_early(scope_state& s, std::uint32_t reason) noexcept {
     if (s.reasons_to_skip.fetch_or(reason, std::memory_order_relaxed) == 0) ended_early_.fetch_add(1, std::memory_order_relaxed);
   }
-  void begin_anew(scope_state& s) noexcept {
-    if (s.reasons_to_skip.load(std::memory_order_relaxed) == 0) return;
-    if (s.reasons_to_skip.exchange(0, std::memory_order_relaxed) != 0) ended_early_.fetch_sub(1, std::memory_order_relaxed);
-  }
+  void begin_anew(scope_state& s) noexcept { forget(s, scope_state::was_cancelled | scope_state::has_failed); }
+  // For one of its own tasks, which has been told of the failure. Cancelled it stays.
+  void forget_failure(scope_state& s) noexcept { forget(s, scope_state::has_failed); }
   // For a task of the scope that runs, or is about to run, on this thread.
   bool ends_early(const slot& s, const scope_state& scope) const { return ended_early_.load(std::memory_order_relaxed) != 0 && scope.ends_early(s.outside); }
   // Null: the calling thread is in no task of this engine. Any thread may ask, also of a child process.
   const frame* running_task() const {
     const slot* const s = this_worker();
     return s != nullptr && &s->owner == this ? s->queues.running : nullptr;
+  }
+  bool in_task_of(const scope_state& scope) const {
+    const frame* const f = running_task();
+    return f != nullptr && f->scope == &scope;
   }
   scope_outside where_running_task_is() {
     const frame* const f = running_task();
@@ -230,6 +239,11 @@ class engine {
  private:
   friend struct thread_exit;
   friend class bulk_worker;
+  void forget(scope_state& s, std::uint32_t reasons) noexcept {
+    if ((s.reasons_to_skip.load(std::memory_order_relaxed) & reasons) == 0) return;
+    const std::uint32_t before = s.reasons_to_skip.fetch_and(~reasons, std::memory_order_relaxed);
+    if (before != 0 && (before & ~reasons) == 0) ended_early_.fetch_sub(1, std::memory_order_relaxed);
+  }
   void start_workers(const std::vector<int>& cpus);  // throws error, and then none is left
   void delete_slots();
   void worker_main(int worker, int cpu);
@@ -247,17 +261,19 @@ class engine {
   void seek_solitude(slot&, std::uint64_t now_ns);
   // Stands for the name of the task that is to blame.
   static constexpr char of_ended_scope[] = "(of a scope that has ended early)";
-  void note_skipped(frame*, const char* cause);
-  void record_failure(frame*, const char* name, std::exception_ptr);
-  void finished_one(slot&);
+  // What the task's scope is told (failure.cpp). `name`: null for the frame's own.
+  void record_failure(frame*, const std::exception_ptr&, const char* name = nullptr) noexcept;
+  void record_skipped(frame*, const char* cause) noexcept;
+  void finished_one(slot&, bool counted = true);
   void enter_scope(slot&, scope_state*);
   void return_credits(slot&, std::int64_t keep);
   frame* route_ready(slot&, bool keep_one);
   void route_one(slot&, frame*);
-  bool creator_runs_task(slot&) const;
+  bool creator_runs_task(slot&, const scope_state*) const;
   void run_created(slot&, frame*);
   void run_one(slot&, frame*);
-  void help_until(slot&, const std::function<bool()>& done);
+  void wait_for_others(slot&, scope_state&, bool may_fail);
+  void help_until(slot&, const std::function<bool()>& done, bool may_fail);
   static bool stack_is_low(const slot&);
   void sleep_until(const std::function<bool()>& done);
   void throttle(slot&);
@@ -268,7 +284,9 @@ class engine {
   // Giving up (give_up.cpp).
   bool stuck();
   std::string cancel_stuck(slot&);
-  std::string give_up_waiting(slot&);
+  std::string give_up(slot&);
+  bool release_scopes(const std::vector<frame*>& waiting);
+  void give_up_a_wait(const std::vector<frame*>& running);
 
   slot& guest_slot();
   slot* slot_at(int index) const { return slots_[static_cast<std::size_t>(index)].load(std::memory_order_acquire); }
@@ -282,6 +300,7 @@ class engine {
   flow::shared shared_;
   sched::scheduler scheduler_;
   scope_state root_;
+  scope_state given_up_;  // of tasks that their own scope no longer waits for; nobody asks it for failures
   std::vector<atomic<slot*>> slots_;
   std::mutex guests_mutex_;
   std::vector<int> node_of_os_cpu_;
