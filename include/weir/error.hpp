@@ -32,15 +32,22 @@ class machine_error : public error {
   using error::error;
 };
 
-// A task threw. what() carries the task's name and the message of its exception; cause() is that exception.
+// A task threw. what() carries the task's name and the message of its exception; cause() is that exception. Of failures
+// that went through more than most_nested tasks, one inside the other, the middle ones are left out of both.
 class task_failed : public error {
  public:
-  task_failed(const std::string& message, std::exception_ptr cause) : error(message), cause_(std::move(cause)) {}
+  // An exception ends those it holds recursively: more could be too many for a thread's stack.
+  static constexpr int most_nested = 1000;
+
+  task_failed(const std::string& message, std::exception_ptr cause, int nested = 0) : error(message), cause_(std::move(cause)), nested_(nested) {}
   // The exception the task threw; rethrow it with std::rethrow_exception.
   const std::exception_ptr& cause() const noexcept { return cause_; }
+  // How many failures cause() holds, one inside the other.
+  int nested() const noexcept { return nested_; }
 
  private:
   std::exception_ptr cause_;
+  int nested_;
 };
 
 // Tasks were skipped, or a loop was left early, because of what belongs to another scope: the failure of a task whose

@@ -9,12 +9,13 @@
 namespace weir {
 namespace detail {
 
-runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, std::vector<int> cpus, std::unique_ptr<trace::recorder> r)
+runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, machine::cpu_claim c, std::unique_ptr<trace::recorder> r)
     : machine(std::move(m)),
       policy_name(p.name),
-      worker_cpus(std::move(cpus)),
+      cpus(std::move(c)),
       recorder(std::move(r)),
-      engine(machine, worker_cpus, std::move(p), {chosen_binding(o), o.backlog, chosen_spin_ns(o, machine, worker_cpus.size()), recorder.get()}),
+      engine(machine, cpus.worker_cpus(), std::move(p),
+             {.bind = chosen_binding(o), .backlog = o.backlog, .spin_ns = chosen_spin_ns(o, machine, cpus.worker_cpus().size()), .stack = chosen_stack(o), .recorder = recorder.get()}),
       start_ns(os::now_ns()) {}
 
 void hold(runtime_state& s) { s.holders.fetch_add(1, std::memory_order_relaxed); }
@@ -36,6 +37,7 @@ void end_runtime(runtime_state* s) {
   if (s->print_statistics) std::fputs(collect_statistics(*s).to_string().c_str(), stderr);
   s->engine.shared().addresses_forget_done();
   s->engine.stop();
+  s->cpus.give_back();
   try {
     write_trace(*s);
   } catch (const std::exception& e) {
@@ -49,11 +51,8 @@ void end_runtime(runtime_state* s) {
 void write_trace(runtime_state& s) {
   if (s.recorder == nullptr) return;
   trace::about a{.policy = s.policy_name, .machine = s.machine.name, .nodes = s.machine.node_count(), .bound = s.engine.bound()};
-  for (const int c : s.worker_cpus) {
-    const auto& cpu = s.machine.cpus[static_cast<std::size_t>(c)];
-    a.worker_nodes.push_back(cpu.node);
-    a.worker_cpus.push_back(cpu.os_index);
-  }
+  for (const int c : s.cpus.worker_cpus()) a.worker_nodes.push_back(s.machine.cpus[static_cast<std::size_t>(c)].node);
+  a.worker_cpus = machine::bindings(s.machine, s.cpus.worker_cpus());
   s.recorder->write(a);
 }
 
@@ -198,7 +197,7 @@ void release_stream(stream_state* s) noexcept {
 runtime::runtime(const runtime_options& o) : state_(nullptr, &detail::end_runtime) {
   place::policy p = detail::chosen_policy(o);
   machine::description m = machine::load(o.machine);
-  std::vector<int> cpus = detail::chosen_cpus(o, m);
+  machine::cpu_claim cpus = detail::claim_cpus(o, m);
   std::unique_ptr<trace::recorder> recorder = detail::chosen_recorder(o);
   state_.reset(new detail::runtime_state(o, std::move(m), std::move(p), std::move(cpus), std::move(recorder)));
   const char* print = std::getenv("WEIR_STATS");
@@ -224,6 +223,11 @@ int runtime::node_of_worker(int worker) const {
   const sched::scheduler& s = state_->engine.scheduler();
   if (worker < 0 || worker >= s.worker_count()) throw usage_error("there is no worker " + std::to_string(worker) + "; they are numbered from 0 to " + std::to_string(s.worker_count() - 1));
   return s.node_of_worker(worker);
+}
+std::vector<int> runtime::cpus_of_worker(int worker) const {
+  static_cast<void>(node_of_worker(worker));  // throws if there is none
+  if (!state_->engine.bound() || state_->engine.bind_refused()) return {};
+  return machine::bindings(state_->machine, state_->cpus.worker_cpus())[static_cast<std::size_t>(worker)];
 }
 const std::string& runtime::policy() const noexcept { return state_->policy_name; }
 

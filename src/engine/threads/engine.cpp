@@ -85,6 +85,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       bound_(o.bind && m.is_host),
       spin_ns_(o.spin_ns),
       one_worker_(worker_cpus.size() == 1),
+      stack_(o.stack),
       recorder_(o.recorder),
       watched_(!bound_ || recorder_ != nullptr),
       workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())) {
@@ -110,9 +111,10 @@ engine::~engine() {
 }
 
 void engine::start_workers(const std::vector<int>& cpus) {
+  const std::vector<std::vector<int>> bound_to = machine::bindings(machine_, cpus);
   for (std::size_t w = 0; w < cpus.size(); w++) {
     try {
-      threads_.emplace_back([this, w, cpu = cpus[w]] { worker_main(static_cast<int>(w), cpu); });
+      threads_.emplace_back(stack_, [this, w, &bound_to](os::stack_bounds stack) { worker_main(static_cast<int>(w), bound_to[w], stack); });
     } catch (const std::system_error& e) {
       stopping_.store(1, std::memory_order_relaxed);
       workers_to_come_.count_down(static_cast<std::ptrdiff_t>(cpus.size() - w));
@@ -132,7 +134,7 @@ void engine::delete_slots() {
 void engine::stop() {
   stopping_.store(1, std::memory_order_seq_cst);
   scheduler_.sleep.wake_all();
-  for (std::thread& t : threads_) t.join();
+  for (os::thread& t : threads_) t.join();
   threads_.clear();
 }
 
@@ -187,19 +189,20 @@ slot& engine::guest_slot() {
   return *found;
 }
 
-void engine::become_worker(slot& s) {
-  s.floors = stack_floors(os::this_thread_stack());
+void engine::become_worker(slot& s, os::stack_bounds stack) {
+  s.floors = stack_floors(stack);
   used_last = as_worker = {id_, &s};
 }
 
-void engine::worker_main(int worker, int cpu) {
+// Reads `os_cpus` before it says that it is there: start_workers() may go on then.
+void engine::worker_main(int worker, const std::vector<int>& os_cpus, os::stack_bounds stack) {
   os::name_this_thread(("weir " + std::to_string(worker)).c_str());
-  if (bound_ && !os::bind_this_thread(machine_.cpus[static_cast<std::size_t>(cpu)].os_index)) bind_refused_.store(1, std::memory_order_relaxed);
+  if (bound_ && !os::bind_this_thread(os_cpus)) bind_refused_.store(1, std::memory_order_relaxed);
   // Made here so that it lies on the worker's own node.
   scheduler_.make_worker_slot(worker);
   auto* mine = new slot(*this, shared_, scheduler_.slot(worker), true);
   if (recorder_ != nullptr) mine->log = &recorder_->make_log(worker, mine->queues.node, machine_.node_count(), shared_.buffers);
-  become_worker(*mine);
+  become_worker(*mine, stack);
   if (shared_.several_nodes)
     for (memory::pools* p : {&shared_.frames, &shared_.buffers}) p->warm_up(mine->queues.node);
   slots_[static_cast<std::size_t>(worker)].store(mine, std::memory_order_release);

@@ -13,6 +13,7 @@
 #include <weir/detail/scope_state.hpp>
 #include <weir/error.hpp>
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -30,18 +31,22 @@ using detail::scope_state;
 using sched::counter;
 
 // How far down a worker's stack tasks may be run on top of others. Where waiting needs that, until little is left; what a
-// creator could as well leave to others, only in the upper half: tasks below it may have large frames.
+// creator could as well leave to others, only in the upper half and some MiB: tasks below it may have large frames.
 struct stack_floors {
   static constexpr std::ptrdiff_t wait_reserve_bytes = 128 * 1024;
+  // More: creators use more and colder memory for what others could run. Less: more tasks of deep trees are queued.
+  static constexpr std::ptrdiff_t most_for_creators_bytes = 4 * 1024 * 1024;
 
   const char* waits = nullptr;  // null: no floor
   const char* spawns = nullptr;
+  std::size_t stack_bytes = 0;
 
   stack_floors() = default;
   explicit stack_floors(const os::stack_bounds& s) {
     if (s.low == nullptr) return;
+    stack_bytes = static_cast<std::size_t>(s.high - s.low);
     waits = s.low + wait_reserve_bytes;
-    spawns = s.low + (s.high - s.low) / 2;
+    spawns = s.high - std::min((s.high - s.low) / 2, most_for_creators_bytes);
   }
 };
 
@@ -132,6 +137,7 @@ struct options {
   bool bind = true;
   std::size_t backlog = 0;
   std::uint64_t spin_ns = 0;
+  os::stack_size stack = os::usual_stack();  // of each worker
   trace::recorder* recorder = nullptr;  // null: no trace. Outlives the workers
 };
 
@@ -232,8 +238,8 @@ class engine {
   friend class bulk_worker;
   void start_workers(const std::vector<int>& cpus);  // throws error, and then none is left
   void delete_slots();
-  void worker_main(int worker, int cpu);
-  void become_worker(slot&);
+  void worker_main(int worker, const std::vector<int>& os_cpus, os::stack_bounds);
+  void become_worker(slot&, os::stack_bounds);
   frame* next_task(slot&);
   frame* search(slot&);
   frame* idle(slot&, const std::function<bool()>* nested_condition);
@@ -288,6 +294,7 @@ class engine {
   const bool bound_;
   const std::uint64_t spin_ns_;
   const bool one_worker_;
+  const os::stack_size stack_;
   trace::recorder* const recorder_;
   const bool watched_;  // workers look where they are, or write down what they do: run_watched()
   atomic<std::uint32_t> bind_refused_{0};
@@ -301,7 +308,7 @@ class engine {
   std::condition_variable monitor_;
   alignas(cache_line_bytes) atomic<std::int32_t> monitor_waiters_{0};
   std::mutex give_up_mutex_;
-  std::vector<std::thread> threads_;
+  std::vector<os::thread> threads_;
 };
 
 template <class F>

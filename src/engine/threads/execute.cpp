@@ -353,8 +353,13 @@ void engine::record_failure(frame* f, const char* name, std::exception_ptr cause
     scope.note_failure(std::make_exception_ptr(task_cancelled(std::string("task ") + f->display_name() + " was skipped: its input should have come from task " + name + ", which failed")));
   } else {
     std::string message = std::string("task ") + name + " failed: ";
+    int nested = 0;
     try {
       std::rethrow_exception(cause);
+    } catch (const task_failed& e) {
+      message += e.what();
+      nested = std::min(e.nested() + 1, task_failed::most_nested);
+      if (e.nested() == task_failed::most_nested) cause = e.cause();
     } catch (const std::exception& e) {
       message += e.what();
     } catch (...) {
@@ -362,7 +367,7 @@ void engine::record_failure(frame* f, const char* name, std::exception_ptr cause
     }
     // A failure deep in nested tasks is named by each of them: the middle ones are left out.
     if (message.size() > 2 * message_part_bytes) message = message.substr(0, message_part_bytes) + " ... " + message.substr(message.size() - message_part_bytes);
-    scope.note_failure(std::make_exception_ptr(task_failed(message, cause)));
+    scope.note_failure(std::make_exception_ptr(task_failed(message, cause, nested)));
   }
 }
 

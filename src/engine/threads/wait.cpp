@@ -1,7 +1,9 @@
 // Waiting: workers help, guests sleep; and creators that are too far ahead wait, too.
 #include "engine/threads/engine.hpp"
 
+#include <optional>
 #include <string>
+#include <system_error>
 
 namespace weir::engine {
 namespace {
@@ -107,7 +109,9 @@ void engine::throw_if_unable_to_wait() {
   throw_if_forked();
   const slot& s = current();
   if (stack_is_low(s))
-    throw error(std::string("task ") + (s.queues.running ? s.queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s.depth) + " tasks deep; the worker's stack has no room for another one");
+    throw error(std::string("task ") + (s.queues.running ? s.queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s.depth) +
+                " tasks deep, and the worker's stack of " + std::to_string(s.floors.stack_bytes) +
+                " bytes has no room for another one; expected less recursion, or a larger stack (runtime_options::stack_bytes, WEIR_STACK_BYTES)");
 }
 
 // What this worker has just spawned comes first; most waits are over with that.
@@ -142,10 +146,17 @@ void engine::wait_on_any_stack(scope_state& scope) {
     return;
   }
   const stack_floors floors = s.floors;
-  std::thread([&] {
-    become_worker(s);
+  const auto bound_to = bound_ ? os::affinity_of_this_thread() : std::nullopt;
+  const auto take_place = [&](os::stack_bounds stack) {
+    if (bound_to) os::bind_this_thread(*bound_to);
+    become_worker(s, stack);
     wait_for(scope);
-  }).join();
+  };
+  try {
+    os::thread(stack_, take_place).join();
+  } catch (const std::system_error&) {
+    wait_for(scope);  // no room for another stack: what is left of this one must do
+  }
   s.floors = floors;
 }
 
