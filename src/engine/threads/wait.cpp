@@ -105,20 +105,20 @@ bool engine::stack_is_low(const slot& s) {
 
 void engine::throw_if_unable_to_wait() {
   throw_if_forked();
-  const slot& s = current();
-  if (stack_is_low(s))
-    throw error(std::string("task ") + (s.queues.running ? s.queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s.depth) + " tasks deep; the worker's stack has no room for another one");
+  const slot* const s = current_if_any();
+  if (s != nullptr && stack_is_low(*s))
+    throw error(std::string("task ") + (s->queues.running ? s->queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s->depth) + " tasks deep; the worker's stack has no room for another one");
 }
 
 // What this worker has just spawned comes first; most waits are over with that.
 void engine::wait_for(scope_state& scope) {
-  slot& s = current();
-  if (s.depth > 0) {
-    s.queues.sizes.note_wait();
+  slot* const s = current_if_any();
+  if (s != nullptr && s->depth > 0) {
+    s->queues.sizes.note_wait();
     while (!scope.complete()) {
-      frame* f = scheduler_.take_own(s.queues);
+      frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
-      execute(s, f);
+      execute(*s, f);
     }
   }
   if (scope.complete()) return;
@@ -136,17 +136,24 @@ void engine::wait_for(scope_state& scope) {
 // Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
 // worker is still one thread at a time.
 void engine::wait_on_any_stack(scope_state& scope) {
-  slot& s = current();
-  if (!stack_is_low(s)) {
+  slot* const s = current_if_any();
+  if (s == nullptr || !stack_is_low(*s)) {
     wait_for(scope);
     return;
   }
-  const stack_floors floors = s.floors;
-  std::thread([&] {
-    become_worker(s);
+  const stack_floors floors = s->floors;
+  std::thread second;
+  try {
+    second = std::thread([&] {
+      become_worker(*s);
+      wait_for(scope);
+    });
+  } catch (const std::exception&) {  // no thread or no memory for one: with what is left of this stack
     wait_for(scope);
-  }).join();
-  s.floors = floors;
+    return;
+  }
+  second.join();
+  s->floors = floors;
 }
 
 void engine::help_until(slot& s, const std::function<bool()>& done) {
@@ -163,17 +170,17 @@ void engine::help_until(slot& s, const std::function<bool()>& done) {
 
 void engine::wait_until(const std::function<bool()>& done) {
   throw_if_forked();
-  slot& s = current();
-  if (s.depth > 0) {
-    help_until(s, done);
+  slot* const s = current_if_any();  // a thread that can have none may wait all the same
+  if (s != nullptr && s->depth > 0) {
+    help_until(*s, done);
     return;
   }
-  s.flow.buffers.flush_counts();
+  if (s != nullptr) s->flow.buffers.flush_counts();
   std::string deadlock;
   while (!done()) {
     sleep_until([&] { return done() || stuck(); });
     if (done()) break;
-    std::string listed = cancel_stuck(s);
+    std::string listed = cancel_stuck(*slot_to_release(*this));
     if (deadlock.empty()) deadlock = std::move(listed);
   }
   if (!deadlock.empty()) throw deadlock_error(deadlock);
