@@ -37,8 +37,7 @@ struct node_seats {
   int take() { return cpus[taken++ % cpus.size()]; }
 };
 
-// Constant-initialised: nothing has to be made while others may fork. Held across fork(), or a child could find it locked
-// for ever by a thread that stayed in the parent.
+// Locked under a shield.
 constinit std::mutex account_mutex;
 constinit cpu_load* account = nullptr;  // made with the first entry, gone with the last
 
@@ -51,10 +50,9 @@ void end_account_if_empty() noexcept {
 void in_child() {
   delete account;
   account = nullptr;
-  account_mutex.unlock();
 }
 
-[[maybe_unused]] const int registered = pthread_atfork([] { account_mutex.lock(); }, [] { account_mutex.unlock(); }, in_child);
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, in_child);
 
 }  // namespace
 
@@ -97,6 +95,7 @@ cpu_claim::cpu_claim(const description& m, int workers, bool counted) {
     worker_cpus_ = spread_workers(m, workers);
     return;
   }
+  const os::fork_shield shield;
   std::lock_guard guard(account_mutex);
   worker_cpus_ = spread_workers(m, workers, account != nullptr ? *account : cpu_load());
   std::vector<int> places;
@@ -113,6 +112,7 @@ cpu_claim::cpu_claim(cpu_claim&& other) noexcept : worker_cpus_(std::move(other.
 
 void cpu_claim::give_back() noexcept {
   if (counted_.empty()) return;
+  const os::fork_shield shield;
   std::lock_guard guard(account_mutex);
   if (os::fork_generation() == fork_generation_) {
     for (int os_cpu : counted_)
@@ -123,6 +123,7 @@ void cpu_claim::give_back() noexcept {
 }
 
 cpu_load workers_of_this_process() {
+  const os::fork_shield shield;
   std::lock_guard guard(account_mutex);
   return account != nullptr ? *account : cpu_load();
 }

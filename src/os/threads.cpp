@@ -45,7 +45,7 @@ bool set_affinity_of_this_thread(const std::vector<int>& os_cpus) {
 
 bool bind_this_thread(const std::vector<int>& os_cpus) {
   std::optional<std::vector<int>> before = before_binding ? before_binding : affinity_of_this_thread();
-  if (!set_affinity_of_this_thread(os_cpus)) return false;
+  if (!before || !set_affinity_of_this_thread(os_cpus)) return false;
   before_binding = std::move(before);
   return true;
 }

@@ -9,7 +9,8 @@
 
 namespace weir::os {
 
-// Binds the calling thread to these CPUs (operating system's numbers). False if refused; the thread then runs anywhere.
+// Binds the calling thread to these CPUs (operating system's numbers). False if refused, or if the system does
+// not say what the thread is allowed now, which could not be given back then; the thread runs anywhere.
 // A child that such a thread forks is not bound any more.
 bool bind_this_thread(const std::vector<int>& os_cpus);
 // The CPUs that the calling thread was allowed before it was bound; nothing: it is not bound, or that is unknown.

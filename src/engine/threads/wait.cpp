@@ -107,22 +107,22 @@ bool engine::stack_is_low(const slot& s) {
 
 void engine::throw_if_unable_to_wait() {
   throw_if_forked();
-  const slot& s = current();
-  if (stack_is_low(s))
-    throw error(std::string("task ") + (s.queues.running ? s.queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s.depth) +
-                " tasks deep, and the worker's stack of " + std::to_string(s.floors.stack_bytes) +
+  const slot* const s = current_if_any();
+  if (s != nullptr && stack_is_low(*s))
+    throw error(std::string("task ") + (s->queues.running ? s->queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s->depth) +
+                " tasks deep, and the worker's stack of " + std::to_string(s->floors.stack_bytes) +
                 " bytes has no room for another one; expected less recursion, or a larger stack (runtime_options::stack_bytes, WEIR_STACK_BYTES)");
 }
 
 // What this worker has just spawned comes first; most waits are over with that.
 void engine::wait_for(scope_state& scope) {
-  slot& s = current();
-  if (s.depth > 0) {
-    s.queues.sizes.note_wait();
+  slot* const s = current_if_any();
+  if (s != nullptr && s->depth > 0) {
+    s->queues.sizes.note_wait();
     while (!scope.complete()) {
-      frame* f = scheduler_.take_own(s.queues);
+      frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
-      execute(s, f);
+      execute(*s, f);
     }
   }
   if (scope.complete()) return;
@@ -140,24 +140,26 @@ void engine::wait_for(scope_state& scope) {
 // Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
 // worker is still one thread at a time.
 void engine::wait_on_any_stack(scope_state& scope) {
-  slot& s = current();
-  if (!stack_is_low(s)) {
+  slot* const s = current_if_any();
+  if (s == nullptr || !stack_is_low(*s)) {
     wait_for(scope);
     return;
   }
-  const stack_floors floors = s.floors;
-  const auto bound_to = bound_ ? os::affinity_of_this_thread() : std::nullopt;
-  const auto take_place = [&](os::stack_bounds stack) {
-    if (bound_to) os::bind_this_thread(*bound_to);
-    become_worker(s, stack);
-    wait_for(scope);
-  };
+  const stack_floors floors = s->floors;
+  std::optional<os::thread> second;
   try {
-    os::thread(stack_, take_place).join();
-  } catch (const std::system_error&) {
-    wait_for(scope);  // no room for another stack: what is left of this one must do
+    const auto bound_to = bound_ ? os::affinity_of_this_thread() : std::nullopt;
+    second.emplace(stack_, [this, s, &scope, bound_to](os::stack_bounds stack) {
+      if (bound_to) os::bind_this_thread(*bound_to);
+      become_worker(*s, stack);
+      wait_for(scope);
+    });
+  } catch (const std::exception&) {  // no thread or no memory for one: with what is left of this stack
+    wait_for(scope);
+    return;
   }
-  s.floors = floors;
+  second->join();
+  s->floors = floors;
 }
 
 void engine::help_until(slot& s, const std::function<bool()>& done) {
@@ -174,17 +176,17 @@ void engine::help_until(slot& s, const std::function<bool()>& done) {
 
 void engine::wait_until(const std::function<bool()>& done) {
   throw_if_forked();
-  slot& s = current();
-  if (s.depth > 0) {
-    help_until(s, done);
+  slot* const s = current_if_any();  // a thread that can have none may wait all the same
+  if (s != nullptr && s->depth > 0) {
+    help_until(*s, done);
     return;
   }
-  s.flow.buffers.flush_counts();
+  if (s != nullptr) s->flow.buffers.flush_counts();
   std::string deadlock;
   while (!done()) {
     sleep_until([&] { return done() || stuck(); });
     if (done()) break;
-    std::string listed = cancel_stuck(s);
+    std::string listed = cancel_stuck(*slot_to_release(*this));
     if (deadlock.empty()) deadlock = std::move(listed);
   }
   if (!deadlock.empty()) throw deadlock_error(deadlock);
