@@ -1,4 +1,5 @@
 // Threads whose stacks are mapped here: of a size to choose, made of small pages, with a guard below.
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -6,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -39,9 +39,12 @@ std::size_t default_stack_bytes() {
 }
 
 bool addresses_count_as_memory() {
-  std::ifstream file("/proc/sys/vm/overcommit_memory");
-  int mode = 0;
-  return file >> mode && mode == 2;
+  const int file = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  char mode = 0;
+  const bool known = read(file, &mode, 1) == 1;
+  close(file);
+  return known && mode == '2';
 }
 
 bool addresses_are_scarce() {
