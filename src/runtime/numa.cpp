@@ -10,6 +10,7 @@ namespace weir {
 namespace {
 
 const std::vector<machine::node>& host_nodes() {
+  const os::fork_shield shield;
   static const std::vector<machine::node> nodes = machine::host().nodes;
   return nodes;
 }

@@ -5,16 +5,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <new>
 
 namespace weir {
 namespace detail {
 
-runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, std::vector<int> cpus, std::unique_ptr<trace::recorder> r)
+runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, machine::cpu_claim c, std::unique_ptr<trace::recorder> r)
     : machine(std::move(m)),
       policy_name(p.name),
-      worker_cpus(std::move(cpus)),
+      cpus(std::move(c)),
       recorder(std::move(r)),
-      engine(machine, worker_cpus, std::move(p), {chosen_binding(o), o.backlog, chosen_spin_ns(o, machine, worker_cpus.size()), recorder.get()}),
+      engine(machine, cpus.worker_cpus(), std::move(p),
+             {.bind = chosen_binding(o), .backlog = o.backlog, .spin_ns = chosen_spin_ns(o, machine, cpus.worker_cpus().size()), .stack = chosen_stack(o), .recorder = recorder.get()}),
       start_ns(os::now_ns()) {}
 
 void hold(runtime_state& s) { s.holders.fetch_add(1, std::memory_order_relaxed); }
@@ -37,23 +40,32 @@ void say_what_nobody_asked_for(scope_state& scope, const char* of) noexcept {
   }
 }
 
+// What a destructor can say.
+template <class F>
+bool succeeds_or_says(F&& f) noexcept {
+  try {
+    f();
+    return true;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "weir: at the end of a runtime: %s\n", e.what());
+    return false;
+  }
+}
+
 // Ends weir::runtime: nothing is lost, nothing is thrown.
 void end_runtime(runtime_state* s) {
-  if (s->engine.forked()) return;  // the workers are in the parent: what is here cannot be ended, only left
-  try {
-    s->engine.wait_until([s] { return s->engine.quiescent(); });
-  } catch (const error& e) {
-    std::fprintf(stderr, "weir: %s\n", e.what());
+  engine::engine& e = s->engine;
+  if (e.forked()) return;  // the workers are in the parent: what is here cannot be ended, only left
+  const auto quiescent = [&e] { return e.quiescent(); };
+  // Who runs out of memory while tasks are given up tries again: workers cannot end before their tasks.
+  while (!succeeds_or_says([&] { e.wait_until(quiescent); }) && !e.quiescent()) {
   }
-  say_what_nobody_asked_for(s->engine.root(), "weir::runtime");
-  if (s->print_statistics) std::fputs(collect_statistics(*s).to_string().c_str(), stderr);
-  s->engine.shared().addresses_forget_done();
-  s->engine.stop();
-  try {
-    write_trace(*s);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "weir: %s\n", e.what());
-  }
+  say_what_nobody_asked_for(e.root(), "weir::runtime");
+  if (s->print_statistics) succeeds_or_says([&] { std::fputs(collect_statistics(*s).to_string().c_str(), stderr); });
+  e.shared().addresses_forget_done();
+  e.stop();
+  s->cpus.give_back();
+  succeeds_or_says([&] { write_trace(*s); });
   let_go(s);
 }
 
@@ -62,11 +74,8 @@ void end_runtime(runtime_state* s) {
 void write_trace(runtime_state& s) {
   if (s.recorder == nullptr) return;
   trace::about a{.policy = s.policy_name, .machine = s.machine.name, .nodes = s.machine.node_count(), .bound = s.engine.bound()};
-  for (const int c : s.worker_cpus) {
-    const auto& cpu = s.machine.cpus[static_cast<std::size_t>(c)];
-    a.worker_nodes.push_back(cpu.node);
-    a.worker_cpus.push_back(cpu.os_index);
-  }
+  for (const int c : s.cpus.worker_cpus()) a.worker_nodes.push_back(s.machine.cpus[static_cast<std::size_t>(c)].node);
+  a.worker_cpus = machine::bindings(s.machine, s.cpus.worker_cpus());
   s.recorder->write(a);
 }
 
@@ -132,14 +141,16 @@ void release_datum(datum* d) noexcept {
   if (d->handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   runtime_state* rt = d->runtime;
   if (rt->engine.forked()) return;
-  engine::slot& s = rt->engine.current();
-  if (version* v = d->current; v != nullptr) {
-    const std::uint64_t readers = d->readers;
-    d->current = nullptr;
-    flow::let_current_go(s.flow, *v, readers);
-    rt->engine.route_released(s);
+  {
+    const engine::slot_to_release s(rt->engine);
+    if (version* v = d->current; v != nullptr) {
+      const std::uint64_t readers = d->readers;
+      d->current = nullptr;
+      flow::let_current_go(s->flow, *v, readers);
+      rt->engine.route_released(*s);
+    }
+    s->flow.frames.release({d, d->home, d->home}, sizeof(datum));
   }
-  s.flow.frames.release({d, d->home, d->home}, sizeof(datum));
   let_go(rt);
 }
 
@@ -183,40 +194,44 @@ version* acquire_view(datum* d) {
 
 void release_view(runtime_state& rt, version* v) noexcept {
   if (rt.engine.forked()) return;
-  engine::slot& s = rt.engine.current();
-  const flow::visit here(s.flow);
-  flow::drop_view(s.flow, *v);
+  const engine::slot_to_release s(rt.engine);
+  const flow::visit here(s->flow);
+  flow::drop_view(s->flow, *v);
 }
 
 stream_state* create_stream(runtime_state& rt, std::size_t element_bytes, const char* name) {
   rt.engine.throw_if_forked();
-  auto* s = new stream_state;
+  auto s = std::make_unique<stream_state>();
   s->runtime = &rt;
   s->element_bytes = static_cast<std::uint32_t>(element_bytes);
   s->name = name;
-  hold(rt);
   s->retire = [](stream_state* stream) { let_go(stream->runtime); };
-  auto& registry = *rt.engine.shared().streams;
-  std::lock_guard guard(registry.lock);
-  registry.all.insert(s);
-  return s;
+  rt.engine.shared().streams->add(*s);
+  hold(rt);
+  return s.release();
 }
 void retain_stream(stream_state* s) noexcept { flow::retain(*s); }
 void release_stream(stream_state* s) noexcept {
-  if (s->runtime->engine.forked()) return;
-  flow::release(s->runtime->engine.current().flow, s);
+  runtime_state& rt = *s->runtime;
+  if (rt.engine.forked()) return;
+  hold(rt);  // until the slot is left
+  flow::release(engine::slot_to_release(rt.engine)->flow, s);
+  let_go(&rt);
 }
 
 }  // namespace detail
 
-runtime::runtime(const runtime_options& o) : state_(nullptr, &detail::end_runtime) {
+runtime::runtime(const runtime_options& o) try : state_(nullptr, &detail::end_runtime) {
+  const os::fork_shield shield;
   place::policy p = detail::chosen_policy(o);
   machine::description m = machine::load(o.machine);
-  std::vector<int> cpus = detail::chosen_cpus(o, m);
+  machine::cpu_claim cpus = detail::claim_cpus(o, m);
   std::unique_ptr<trace::recorder> recorder = detail::chosen_recorder(o);
   state_.reset(new detail::runtime_state(o, std::move(m), std::move(p), std::move(cpus), std::move(recorder)));
   const char* print = std::getenv("WEIR_STATS");
   state_->print_statistics = print != nullptr && std::strcmp(print, "1") == 0;
+} catch (const std::bad_alloc&) {
+  throw error("a weir::runtime cannot be made: there is no memory left; expected a system that allows some MiB and 100 KiB a worker (ulimit -v, the container's limit of memory)");
 }
 
 runtime::~runtime() = default;
@@ -238,6 +253,11 @@ int runtime::node_of_worker(int worker) const {
   const sched::scheduler& s = state_->engine.scheduler();
   if (worker < 0 || worker >= s.worker_count()) throw usage_error("there is no worker " + std::to_string(worker) + "; they are numbered from 0 to " + std::to_string(s.worker_count() - 1));
   return s.node_of_worker(worker);
+}
+std::vector<int> runtime::cpus_of_worker(int worker) const {
+  static_cast<void>(node_of_worker(worker));  // throws if there is none
+  if (!state_->engine.bound() || state_->engine.bind_refused()) return {};
+  return machine::bindings(state_->machine, state_->cpus.worker_cpus())[static_cast<std::size_t>(worker)];
 }
 const std::string& runtime::policy() const noexcept { return state_->policy_name; }
 

@@ -13,11 +13,11 @@ namespace weir::detail {
 // Behind weir::runtime. Lives until the runtime is gone and no datum or stream handle is left: handles may be
 // destroyed late, they may only not be used.
 struct runtime_state {
-  runtime_state(const runtime_options& options, machine::description m, place::policy p, std::vector<int> cpus, std::unique_ptr<trace::recorder>);
+  runtime_state(const runtime_options& options, machine::description m, place::policy p, machine::cpu_claim, std::unique_ptr<trace::recorder>);
 
   machine::description machine;
   std::string policy_name;
-  std::vector<int> worker_cpus;                // indices into the machine's CPUs
+  machine::cpu_claim cpus;                     // of the workers
   std::unique_ptr<trace::recorder> recorder;  // null: no trace
   engine::engine engine;
   atomic<std::uint64_t> holders{1};
@@ -55,7 +55,8 @@ place::policy chosen_policy(const runtime_options&);
 bool chosen_binding(const runtime_options&);
 std::uint64_t chosen_spin_ns(const runtime_options&, const machine::description&, std::size_t workers);
 std::unique_ptr<trace::recorder> chosen_recorder(const runtime_options&);  // null: no trace
-// CPUs (indices into the machine's) for the workers, spread over the nodes, in ascending order of node.
-std::vector<int> chosen_cpus(const runtime_options&, const machine::description&);
+os::stack_size chosen_stack(const runtime_options&);
+int chosen_workers(const runtime_options&, const machine::description&);
+machine::cpu_claim claim_cpus(const runtime_options&, const machine::description&);
 
 }  // namespace weir::detail

@@ -36,7 +36,7 @@ frame* engine::create(scope_state* scope, const detail::task_ops* ops, const tas
   return flow::create_frame(s.flow, scope, ops, o, size);
 }
 
-void engine::discard(frame* f) noexcept { flow::free_frame(current().flow, f); }
+void engine::discard(frame* f) noexcept { flow::free_frame(slot_to_release(*this)->flow, f); }
 
 void engine::submit(frame* f) {
   slot& s = current();

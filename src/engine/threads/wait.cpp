@@ -1,7 +1,9 @@
 // Waiting: workers help, guests sleep; and creators that are too far ahead wait, too.
 #include "engine/threads/engine.hpp"
 
+#include <optional>
 #include <string>
+#include <system_error>
 
 namespace weir::engine {
 namespace {
@@ -105,9 +107,11 @@ bool engine::stack_is_low(const slot& s) {
 
 void engine::throw_if_unable_to_wait() {
   throw_if_forked();
-  const slot& s = current();
-  if (stack_is_low(s))
-    throw error(std::string("task ") + (s.queues.running ? s.queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s.depth) + " tasks deep; the worker's stack has no room for another one");
+  const slot* const s = current_if_any();
+  if (s != nullptr && stack_is_low(*s))
+    throw error(std::string("task ") + (s->queues.running ? s->queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s->depth) +
+                " tasks deep, and the worker's stack of " + std::to_string(s->floors.stack_bytes) +
+                " bytes has no room for another one; expected less recursion, or a larger stack (runtime_options::stack_bytes, WEIR_STACK_BYTES)");
 }
 
 // Who waits for a scope is counted there, so that whoever finishes its last task tells somebody.
@@ -138,14 +142,14 @@ void engine::wait_for_others(slot& s, scope_state& scope, bool may_fail) {
 
 // What this worker has just spawned comes first; most waits are over with that.
 void engine::wait_for(scope_state& scope, bool may_fail) {
-  slot& s = current();
-  if (s.depth > 0) {
-    s.queues.sizes.note_wait();
-    if (in_task_of(scope)) return wait_for_others(s, scope, may_fail);
+  slot* const s = current_if_any();
+  if (s != nullptr && s->depth > 0) {
+    s->queues.sizes.note_wait();
+    if (in_task_of(scope)) return wait_for_others(*s, scope, may_fail);
     while (!scope.complete()) {
-      frame* f = scheduler_.take_own(s.queues);
+      frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
-      execute(s, f);
+      execute(*s, f);
     }
   }
   if (scope.complete()) return;
@@ -156,17 +160,26 @@ void engine::wait_for(scope_state& scope, bool may_fail) {
 // Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
 // worker is still one thread at a time.
 void engine::wait_on_any_stack(scope_state& scope) {
-  slot& s = current();
-  if (!stack_is_low(s)) {
+  slot* const s = current_if_any();
+  if (s == nullptr || !stack_is_low(*s)) {
     wait_for(scope, false);
     return;
   }
-  const stack_floors floors = s.floors;
-  std::thread([&] {
-    become_worker(s);
+  const stack_floors floors = s->floors;
+  std::optional<os::thread> second;
+  try {
+    const auto bound_to = bound_ ? os::affinity_of_this_thread() : std::nullopt;
+    second.emplace(stack_, [this, s, &scope, bound_to](os::stack_bounds stack) {
+      if (bound_to) os::bind_this_thread(*bound_to);
+      become_worker(*s, stack);
+      wait_for(scope, false);
+    });
+  } catch (const std::exception&) {  // no thread or no memory for one: with what is left of this stack
     wait_for(scope, false);
-  }).join();
-  s.floors = floors;
+    return;
+  }
+  second->join();
+  s->floors = floors;
 }
 
 namespace {
@@ -211,17 +224,17 @@ void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fai
 
 void engine::wait_until(const std::function<bool()>& done, bool may_fail) {
   throw_if_forked();
-  slot& s = current();
-  if (s.depth > 0) {
-    help_until(s, done, may_fail);
+  slot* const s = current_if_any();  // a thread that can have none may wait all the same
+  if (s != nullptr && s->depth > 0) {
+    help_until(*s, done, may_fail);
     return;
   }
-  s.flow.buffers.flush_counts();
+  if (s != nullptr) s->flow.buffers.flush_counts();
   std::string deadlock;
   while (!done()) {
     sleep_until([&] { return done() || stuck(); });
     if (done()) break;
-    std::string listed = cancel_stuck(s);
+    std::string listed = cancel_stuck(*slot_to_release(*this));
     if (deadlock.empty()) deadlock = std::move(listed);
   }
   if (!deadlock.empty()) throw deadlock_error(deadlock);
