@@ -3,7 +3,9 @@
 // WEIR_STRESS_SECONDS=N: for N seconds.
 #include "tests/support/support.hpp"
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 
 #include <dlfcn.h>
 #include <sys/wait.h>
