@@ -1,12 +1,11 @@
 // Spreading workers over nodes and CPUs, and the process's account of them.
 #include "machine/worker_places.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <tuple>
+#include <utility>
 
 #include "machine/machine.hpp"
 #include "os/os.hpp"
@@ -37,22 +36,22 @@ struct node_seats {
   int take() { return cpus[taken++ % cpus.size()]; }
 };
 
-// Locked under a shield.
+// Locked under a shield. A child counts from nothing, which it finds out when it first looks: what is called while a process
+// forks must not allocate or free anything.
 constinit std::mutex account_mutex;
 constinit cpu_load* account = nullptr;  // made with the first entry, gone with the last
+constinit std::uint32_t account_generation = 0;
+
+cpu_load* current_account() noexcept {
+  if (std::exchange(account_generation, os::fork_generation()) != os::fork_generation()) delete std::exchange(account, nullptr);
+  return account;
+}
+
+cpu_load counted_now() { return current_account() != nullptr ? *account : cpu_load(); }
 
 void end_account_if_empty() noexcept {
-  if (!account->empty()) return;
-  delete account;
-  account = nullptr;
+  if (account->empty()) delete std::exchange(account, nullptr);
 }
-
-void in_child() {
-  delete account;
-  account = nullptr;
-}
-
-[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, in_child);
 
 }  // namespace
 
@@ -97,10 +96,10 @@ cpu_claim::cpu_claim(const description& m, int workers, bool counted) {
   }
   const os::fork_shield shield;
   std::lock_guard guard(account_mutex);
-  worker_cpus_ = spread_workers(m, workers, account != nullptr ? *account : cpu_load());
+  cpu_load after = counted_now();
+  worker_cpus_ = spread_workers(m, workers, after);
   std::vector<int> places;
   for (int c : worker_cpus_) places.push_back(m.cpus[static_cast<std::size_t>(c)].os_index);
-  cpu_load after = account != nullptr ? *account : cpu_load();
   for (int os_cpu : places) after[os_cpu]++;
   if (account == nullptr) account = new cpu_load;
   account->swap(after);
@@ -125,7 +124,7 @@ void cpu_claim::give_back() noexcept {
 cpu_load workers_of_this_process() {
   const os::fork_shield shield;
   std::lock_guard guard(account_mutex);
-  return account != nullptr ? *account : cpu_load();
+  return counted_now();
 }
 
 }  // namespace weir::machine

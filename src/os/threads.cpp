@@ -16,13 +16,25 @@ namespace {
 constexpr std::size_t most_cpus = 65536;
 constexpr std::size_t bits_per_word = 8 * sizeof(unsigned long);
 
-thread_local std::optional<std::vector<int>> before_binding;
+// CPU numbers beyond CPU_SETSIZE exist: the mask is as long as these need.
+std::vector<unsigned long> mask_of(const std::vector<int>& os_cpus) {
+  std::vector<unsigned long> mask(static_cast<std::size_t>(*std::max_element(os_cpus.begin(), os_cpus.end())) / bits_per_word + 1);
+  for (const int cpu : os_cpus) mask[static_cast<std::size_t>(cpu) / bits_per_word] |= 1UL << (static_cast<std::size_t>(cpu) % bits_per_word);
+  return mask;
+}
 
-// What a worker forks is no worker: it, and what it executes, gets back what the process may use.
+bool set_affinity(const std::vector<unsigned long>& mask) { return syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(unsigned long), mask.data()) == 0; }
+
+thread_local constinit bool bound = false;
+// If it is bound: what it was allowed before.
+thread_local std::vector<int> allowed_before;
+thread_local std::vector<unsigned long> mask_before;
+
+// What a worker forks is no worker: it, and what it executes, gets back what the process may use. Allocates nothing, nor does
+// it touch the vectors of other threads, which would be made then: a child may find the lock of a sanitizer's malloc taken.
 void unbind_child() {
-  if (!before_binding) return;
-  set_affinity_of_this_thread(*before_binding);
-  before_binding.reset();
+  if (bound) set_affinity(mask_before);
+  bound = false;
 }
 
 [[maybe_unused]] const int unbinds_children = pthread_atfork(nullptr, nullptr, unbind_child);
@@ -31,26 +43,25 @@ void unbind_child() {
 
 bool set_affinity_of_this_thread(const std::vector<int>& os_cpus) {
   if (os_cpus.empty() || *std::min_element(os_cpus.begin(), os_cpus.end()) < 0) return false;
-  // CPU numbers beyond CPU_SETSIZE exist: the set is as large as these need.
-  const std::size_t count = static_cast<std::size_t>(*std::max_element(os_cpus.begin(), os_cpus.end())) + 1;
-  cpu_set_t* set = CPU_ALLOC(count);
-  if (set == nullptr) return false;
-  const std::size_t bytes = CPU_ALLOC_SIZE(count);
-  CPU_ZERO_S(bytes, set);
-  for (const int cpu : os_cpus) CPU_SET_S(static_cast<std::size_t>(cpu), bytes, set);
-  const bool done = sched_setaffinity(0, bytes, set) == 0;
-  CPU_FREE(set);
-  return done;
+  return set_affinity(mask_of(os_cpus));
 }
 
 bool bind_this_thread(const std::vector<int>& os_cpus) {
-  std::optional<std::vector<int>> before = before_binding ? before_binding : affinity_of_this_thread();
-  if (!before || !set_affinity_of_this_thread(os_cpus)) return false;
-  before_binding = std::move(before);
+  if (!bound) {
+    auto before = affinity_of_this_thread();
+    if (!before || before->empty()) return false;
+    mask_before = mask_of(*before);
+    allowed_before = std::move(*before);
+  }
+  if (!set_affinity_of_this_thread(os_cpus)) return false;
+  bound = true;
   return true;
 }
 
-std::optional<std::vector<int>> allowed_before_binding() { return before_binding; }
+std::optional<std::vector<int>> allowed_before_binding() {
+  if (!bound) return std::nullopt;
+  return allowed_before;
+}
 
 std::optional<std::vector<int>> affinity_of_this_thread() {
   for (std::size_t cpus = 1024; cpus <= most_cpus; cpus *= 2) {
