@@ -32,7 +32,7 @@ struct node_seats {
     for (int c : cpus) others.push_back(others_at(c)), others_on_node += others.back();
   }
   // The smallest is the best next place.
-  std::tuple<std::size_t, int, std::size_t, int> rank() const { return {taken / cpus.size(), others[taken % cpus.size()], taken, others_on_node}; }
+  std::tuple<std::size_t, int, std::size_t, int> rank() const { return {taken / cpus.size(), others[taken % cpus.size()], taken % cpus.size(), others_on_node}; }
   int take() { return cpus[taken++ % cpus.size()]; }
 };
 
