@@ -103,8 +103,10 @@ class coarse_graph {
   template <class F>
   move_report distribute(runtime& rt, const F& writes) {
     constexpr bool correct = std::is_invocable_v<const F&, task_id, written_memory&>;
-    static_assert(correct, "weir: distribute() calls writes(task, memory), with a weir::graph::task_id and a weir::written_memory&, through a "
-                           "const reference (no mutable lambda); it says with memory.add(span) what the task writes");
+    static_assert(correct,
+                  "weir: distribute() calls writes(task, memory), with a weir::graph::task_id and a "
+                  "weir::written_memory&, through a const reference (no mutable lambda); it says with "
+                  "memory.add(span) what the task writes");
     written_memory memory;
     assign_nodes(rt);
     for (std::size_t a = 0; a < aggregates(); a++) {
@@ -172,8 +174,9 @@ std::vector<coarse_graph> aggregate_candidates(const graph& fine, runtime& rt, c
 
 template <class Call = void>
 coarse_graph aggregate(detail::anything, detail::anything = 0, detail::anything = 0, detail::anything = 0) {
-  static_assert(detail::never<Call>, "weir: aggregate() takes a weir::graph and a coarse string, as in aggregate(g, \"CD(4)\"), and for \"auto\" a "
-                                     "weir::runtime and either what a task costs, in nanoseconds, or a body for all tasks");
+  static_assert(detail::never<Call>,
+                "weir: aggregate() takes a weir::graph and a coarse string, as in aggregate(g, \"CD(4)\"), and for "
+                "\"auto\" a weir::runtime and either what a task costs, in nanoseconds, or a body for all tasks");
   return detail::refused();
 }
 

@@ -47,8 +47,8 @@ class lasting_array {
     requires(std::is_convertible_v<Array, std::span<const T>>)
   lasting_array(Array&& array) : span_(array) {
     static_assert(std::is_lvalue_reference_v<Array> || std::ranges::borrowed_range<Array>,
-                  "weir::graph(offsets, predecessors, cost_ns): an array is temporary, but arrays are not copied and must outlive the "
-                  "graph; keep it in a variable");
+                  "weir::graph(offsets, predecessors, cost_ns): an array is temporary, but arrays are not copied and "
+                  "must outlive the graph; keep it in a variable");
   }
   operator std::span<const T>() const noexcept { return span_; }
 
@@ -63,7 +63,8 @@ std::vector<coarse_graph> aggregate_by_trial(const graph&, runtime&, const bulk_
 // the graph and what was aggregated from it. A sparse lower triangle in rows is such a graph as it stands: `begin` are the
 // rows' offsets, `end` the positions of the diagonal.
 struct bulk_tasks {
-  std::span<const std::size_t> begin = {};    // predecessors of task t: predecessors[begin[t]] to predecessors[end[t] - 1]
+  // Predecessors of task t: predecessors[begin[t]] to predecessors[end[t] - 1].
+  std::span<const std::size_t> begin = {};
   std::span<const std::size_t> end = {};
   std::span<const std::uint32_t> predecessors = {};
   std::span<const float> cost_ns = {};        // of each task, in nanoseconds or any other unit, 0 or more; empty: all alike
@@ -73,7 +74,8 @@ namespace detail {
 
 template <class Offsets, class Predecessors, class... Costs>
 concept graph_arrays = std::is_convertible_v<Offsets, lasting_array<std::size_t>> &&
-                       std::is_convertible_v<Predecessors, lasting_array<std::uint32_t>> && (std::is_convertible_v<Costs, lasting_array<float>> && ...);
+                       std::is_convertible_v<Predecessors, lasting_array<std::uint32_t>> &&
+                       (std::is_convertible_v<Costs, lasting_array<float>> && ...);
 // As bulk_tasks in braces.
 template <class... Arrays>
 concept bulk_arrays = requires(Arrays&&... arrays) { bulk_tasks{arrays...}; };
@@ -92,12 +94,15 @@ class graph {
   explicit graph(const bulk_tasks&);
   // The same, from `offsets` of tasks + 1 entries: begin[t] = offsets[t], end[t] = offsets[t + 1]. The compiler refuses
   // temporary arrays, for they are not copied.
-  graph(detail::lasting_array<std::size_t> offsets, detail::lasting_array<task_id> predecessors, detail::lasting_array<float> cost_ns = {});
+  graph(detail::lasting_array<std::size_t> offsets, detail::lasting_array<task_id> predecessors,
+        detail::lasting_array<float> cost_ns = {});
   template <class Offsets, class Predecessors, class... Costs>
-    requires(!detail::graph_arrays<Offsets, Predecessors, Costs...> && !detail::bulk_arrays<Offsets, Predecessors, Costs...>)
+    requires(!detail::graph_arrays<Offsets, Predecessors, Costs...> &&
+             !detail::bulk_arrays<Offsets, Predecessors, Costs...>)
   graph(Offsets&&, Predecessors&&, Costs&&...) {
-    static_assert(detail::never<Offsets>, "weir::graph(offsets, predecessors, cost_ns): expected arrays, spans or vectors of std::size_t, of "
-                                          "weir::graph::task_id (std::uint32_t) and, if there are costs, of float");
+    static_assert(detail::never<Offsets>,
+                  "weir::graph(offsets, predecessors, cost_ns): expected arrays, spans or vectors of std::size_t, of "
+                  "weir::graph::task_id (std::uint32_t) and, if there are costs, of float");
   }
   // No run may be going on.
   ~graph();
@@ -124,8 +129,9 @@ class graph {
   }
   template <class Call = void>
   task_id add(detail::anything, detail::anything, detail::anything = 0) {
-    static_assert(detail::never<Call>, "weir: graph::add() takes a callable, or options and a callable, as in g.add({.name = \"load\"}, f); "
-                                       "edges are said with precede(before, after)");
+    static_assert(detail::never<Call>,
+                  "weir: graph::add() takes a callable, or options and a callable, as in g.add({.name = \"load\"}, "
+                  "f); edges are said with precede(before, after)");
     return detail::refused();
   }
   // `before` is done when `after` starts. Naming an edge twice costs time and changes nothing else. Throws usage_error if

@@ -61,7 +61,9 @@ class runtime {
   template <class T>
     requires(!std::is_convertible_v<const T&, runtime_options> && !std::is_base_of_v<runtime, T>)
   explicit runtime(const T&) : runtime() {
-    static_assert(detail::never<T>, "weir: a weir::runtime takes options by name, as in weir::runtime rt({.workers = 4, .policy = \"local\"})");
+    static_assert(detail::never<T>,
+                  "weir: a weir::runtime takes options by name, as in weir::runtime rt({.workers = 4, .policy = "
+                  "\"local\"})");
   }
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
@@ -88,8 +90,9 @@ class runtime {
   template <class T = void, class First, class... Name>
     requires(!detail::makes_data<T, First, Name...>())
   detail::refused make_data(const First&, const Name&...) {
-    static_assert(detail::never<T>, "weir: make_data<T>() takes a number of elements, or a std::vector<T> or std::span<const T> of values for the "
-                                    "first version; then a name, if any");
+    static_assert(detail::never<T>,
+                  "weir: make_data<T>() takes a number of elements, or a std::vector<T> or std::span<const T> of "
+                  "values for the first version; then a name, if any");
     return {};
   }
   template <class T>
@@ -106,7 +109,8 @@ class runtime {
   template <class... Args>
     requires(!detail::starts_with_options<Args...>)
   void spawn(Args&&... args) {
-    if constexpr (detail::correct_task<Args...>) detail::spawn_without_options(*state_, nullptr, std::forward<Args>(args)...);
+    if constexpr (detail::correct_task<Args...>)
+      detail::spawn_without_options(*state_, nullptr, std::forward<Args>(args)...);
     else detail::refuse_task<Args...>();
   }
   template <class... Args>
@@ -119,19 +123,25 @@ class runtime {
   template <class F>
   void run(F&& body) {
     using program_type = std::decay_t<F>;
-    constexpr bool takes_scope = std::is_invocable_v<program_type&, scope&>, callable = takes_scope || std::is_invocable_v<program_type&>;
+    constexpr bool takes_scope = std::is_invocable_v<program_type&, scope&>;
+    constexpr bool callable = takes_scope || std::is_invocable_v<program_type&>;
     constexpr bool kept = std::is_constructible_v<program_type, F>;
-    static_assert(callable, "weir: run() takes one callable, which takes nothing or a weir::scope&; accesses are for spawn()");
-    static_assert(!callable || kept, "weir: run() keeps a copy of its callable, and this one cannot be copied; hand it over with std::move, or "
-                                     "capture a reference, as in run([&f] { f(); })");
+    static_assert(callable,
+                  "weir: run() takes one callable, which takes nothing or a weir::scope&; accesses are for spawn()");
+    static_assert(!callable || kept,
+                  "weir: run() keeps a copy of its callable, and this one cannot be copied; hand it over with "
+                  "std::move, or capture a reference, as in run([&f] { f(); })");
     scope s(*this);
-    if constexpr (takes_scope && kept) s.spawn([&s, program = program_type(std::forward<F>(body))]() mutable { program(s); });
+    if constexpr (takes_scope && kept)
+      s.spawn([&s, program = program_type(std::forward<F>(body))]() mutable { program(s); });
     else if constexpr (callable && kept) s.spawn(std::forward<F>(body));
     s.wait();
   }
   template <class Call = void>
   void run(detail::anything, detail::anything, detail::anything = 0, detail::anything = 0) {
-    static_assert(detail::never<Call>, "weir: run() takes one callable, which takes nothing or a weir::scope&; accesses and options are for spawn()");
+    static_assert(detail::never<Call>,
+                  "weir: run() takes one callable, which takes nothing or a weir::scope&; accesses and options are "
+                  "for spawn()");
   }
 
   // Returns when every task is done. Throws the first failure since the last wait (task_failed, task_cancelled), or

@@ -29,7 +29,8 @@ class scope {
   template <class... Args>
     requires(!detail::starts_with_options<Args...>)
   void spawn(Args&&... args) {
-    if constexpr (detail::correct_task<Args...>) detail::spawn_without_options(*runtime_, &state_, std::forward<Args>(args)...);
+    if constexpr (detail::correct_task<Args...>)
+      detail::spawn_without_options(*runtime_, &state_, std::forward<Args>(args)...);
     else detail::refuse_task<Args...>();
   }
   template <class... Args>

@@ -43,8 +43,9 @@ inline constexpr bool no_count<N> = !std::is_convertible_v<N, std::size_t> || st
 
 template <class... Args>
 refused refuse_count() {
-  static_assert(never<Args...>, "weir: a stream's push(n), pop(n), peek(n) and tick(n) take a number of elements, for spawn(); a task's body "
-                                "writes or reads the elements themselves, through the std::span it gets");
+  static_assert(never<Args...>,
+                "weir: a stream's push(n), pop(n), peek(n) and tick(n) take a number of elements, for spawn(); a "
+                "task's body writes or reads the elements themselves, through the std::span it gets");
   return {};
 }
 
@@ -93,7 +94,8 @@ class stream {
 
   // Last: Clang knows no members behind an assertion that fails, and would miss them.
   static_assert(std::is_trivially_copyable_v<T>, "weir::stream<T>: T must be trivially copyable");
-  static_assert(!std::is_const_v<T>, "weir::stream<T>: T must not be const; pop() and peek() say that a task only reads");
+  static_assert(!std::is_const_v<T>,
+                "weir::stream<T>: T must not be const; pop() and peek() say that a task only reads");
 };
 
 namespace detail {

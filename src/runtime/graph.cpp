@@ -12,7 +12,8 @@ using detail::run_guard;
 graph::graph() : state_(new detail::graph_state) {}
 graph::~graph() = default;
 graph::graph(const bulk_tasks& given) : state_(new detail::graph_state(given)) {}
-graph::graph(detail::lasting_array<std::size_t> all_offsets, detail::lasting_array<task_id> predecessors, detail::lasting_array<float> cost_ns) {
+graph::graph(detail::lasting_array<std::size_t> all_offsets, detail::lasting_array<task_id> predecessors,
+             detail::lasting_array<float> cost_ns) {
   const std::span<const std::size_t> offsets = all_offsets;
   if (offsets.empty()) throw usage_error("weir::graph: there are no offsets; n tasks have n + 1 of them");
   const std::size_t n = offsets.size() - 1;

@@ -22,8 +22,8 @@ class Compiler:
 
     def run(self, *arguments, source=""):
         environment = {**os.environ, "LC_ALL": "C"}
-        return subprocess.run([self.command, *self.flags, *self._first, *arguments], input=source, capture_output=True, text=True, timeout=SECONDS,
-                              env=environment)
+        command = [self.command, *self.flags, *self._first, *arguments]
+        return subprocess.run(command, input=source, capture_output=True, text=True, timeout=SECONDS, env=environment)
 
     def begin_with(self, header):
         """Sources begin with this text from now on, which is compiled once."""
@@ -48,7 +48,8 @@ def is_clang(command):
 
 def commands(first):
     """The compiler of the build, and clang where that is another one and there is one."""
-    clang = next((path for name in ("clang++", *(f"clang++-{n}" for n in range(30, 15, -1))) if (path := shutil.which(name))), None)
+    names = ["clang++", *(f"clang++-{n}" for n in range(30, 15, -1))]
+    clang = next(filter(None, map(shutil.which, names)), None)
     return [first] if clang is None or is_clang(first) else [first, clang]
 
 

@@ -15,7 +15,8 @@ using weir::in, weir::inout, weir::out, weir::ref;
 
 void named_members(weir::runtime& rt) {
   weir::runtime two({.workers = 2});
-  weir::runtime three({.workers = 3, .policy = "local", .bind = false, .machine = "nodes:2 cpus:2", .spin = 0, .trace = weir::runtime_options::no_trace, .backlog = 64});
+  weir::runtime three({.workers = 3, .policy = "local", .bind = false, .machine = "nodes:2 cpus:2", .spin = 0,
+                       .trace = weir::runtime_options::no_trace, .backlog = 64});
   weir::runtime pretended({.machine = "nodes:2 cpus:2"}), all{weir::runtime_options()}, none;
   rt.spawn({.name = "a"}, [] {});
   rt.spawn({.priority = weir::priority::high}, [] {});
@@ -78,11 +79,13 @@ void callables(weir::runtime& rt, weir::scope& scope, const weir::data<double>& 
   recursive(recursive, 3);
 }
 
-void accesses(weir::runtime& rt, const std::vector<weir::data<double>>& blocks, const weir::stream<int>& s, const std::vector<weir::stream<int>>& streams) {
+void accesses(weir::runtime& rt, const std::vector<weir::data<double>>& blocks, const weir::stream<int>& s,
+              const std::vector<weir::stream<int>>& streams) {
   block derived{blocks[0]};
   rt.spawn(in(derived), [](std::span<const double>) {});
   rt.spawn(in(blocks[0].slice(1, 2)), inout(blocks[1].last(1)), [](std::span<const double>, std::span<double>) {});
-  rt.spawn(in(blocks), out(std::span<const weir::data<double>>(blocks).first(1)), [](weir::views<const double>, weir::views<double> w) { w[0][0] = 1; });
+  rt.spawn(in(blocks), out(std::span<const weir::data<double>>(blocks).first(1)),
+           [](weir::views<const double>, weir::views<double> w) { w[0][0] = 1; });
   rt.spawn(in(std::vector{blocks[0], blocks[1]}), [](auto) {});
   std::vector<double> v(4);
   const std::vector<double> constant(4);
@@ -98,21 +101,26 @@ void accesses(weir::runtime& rt, const std::vector<weir::data<double>>& blocks, 
 void making_data(weir::runtime& rt) {
   const std::vector<double> v(4);
   const char* const name = "name";
-  const weir::data<double> x = rt.make_data<double>(4), y = rt.make_data<double>(4, name), z = rt.make_data(v), u = rt.make_data(v, "u");
+  const weir::data<double> x = rt.make_data<double>(4), y = rt.make_data<double>(4, name);
+  const weir::data<double> z = rt.make_data(v), u = rt.make_data(v, "u");
   const weir::data<double> spans = rt.make_data(std::span(v)), braces = rt.make_data<double>({1.0, 2.0});
   std::vector<double> changing(4);
-  const weir::data<double> converted = rt.make_data<double>(std::span(changing)), array = rt.make_data<double>(std::array<double, 2>{1, 2}, "array");
+  const weir::data<double> converted = rt.make_data<double>(std::span(changing));
+  const weir::data<double> array = rt.make_data<double>(std::array<double, 2>{1, 2}, "array");
 }
 
-void graphs(weir::runtime& rt, std::vector<std::size_t>& offsets, const std::vector<std::uint32_t>& before, std::vector<float>& cost) {
-  weir::graph g(offsets, before), all(offsets, before, cost), no_edges(offsets, {}), parts(std::span<std::size_t>(offsets).first(1), before, std::span<float>(cost));
+void graphs(weir::runtime& rt, std::vector<std::size_t>& offsets, const std::vector<std::uint32_t>& before,
+            std::vector<float>& cost) {
+  weir::graph g(offsets, before), all(offsets, before, cost), no_edges(offsets, {});
+  weir::graph spans(std::span<std::size_t>(offsets).first(1), before, std::span<float>(cost));
   weir::graph recorded, moved(std::move(recorded));
   const auto a = moved.add([] {}), b = moved.add({.name = "b"}, [held = std::make_unique<int>(1)] { (void)held; });
   moved.precede(a, b);
   moved.run(rt);
   g.run(rt, [](weir::graph::task_id) {});
   g.run_transposed(rt, [](std::span<const std::uint32_t>) {});
-  weir::coarse_graph c = weir::aggregate(g, std::string("S")), known = weir::aggregate(g, "auto", rt), costs = weir::aggregate(g, "auto", rt, 100);
+  weir::coarse_graph c = weir::aggregate(g, std::string("S"));
+  weir::coarse_graph known = weir::aggregate(g, "auto", rt), costs = weir::aggregate(g, "auto", rt, 100);
   weir::coarse_graph tried = weir::aggregate(g, "auto", rt, [](weir::graph::task_id) {});
   c.run(rt);
   c.distribute(rt, [&](weir::graph::task_id t, weir::written_memory& memory) { memory.add(cost[t]); });
@@ -124,6 +132,7 @@ void loops(weir::runtime& rt, std::vector<double>& v) {
   weir::parallel_for(rt, v.begin(), v.end(), [](double& x) { x = std::sqrt(x); });
   weir::parallel_for(rt, std::span(v), [](auto begin, auto end) { std::fill(begin, end, 0.0); });
   const double sum = weir::parallel_reduce(rt, v, 0.0, std::identity(), std::plus());
-  const double most = weir::parallel_reduce(rt, 0, 10, 0.0, [](int i) { return i; }, [](double a, double b) { return std::max(a, b); }, {.grain = 4});
+  const auto larger = [](double a, double b) { return std::max(a, b); };
+  const double most = weir::parallel_reduce(rt, 0, 10, 0.0, [](int i) { return i; }, larger, {.grain = 4});
   (void)sum, (void)most;
 }

@@ -1,5 +1,5 @@
-// Calls that make no sense. The compiler refuses each with one error, whose text is the sentence behind `error:` or begins
-// with it. wrong_calls.py compiles the cases one by one, behind what stands before the first of them.
+// Calls that make no sense. The compiler refuses each with one error, whose text is the sentence behind `error:` or
+// begins with it. wrong_calls.py compiles the cases one by one, behind what stands before the first of them.
 #include <weir/weir.hpp>
 
 #include <array>

@@ -35,16 +35,18 @@ def read_cases():
 
 def source_of(case, number=0):
     """The case as a member function of what the file's head calls `context`."""
-    return f"struct case_{number} : context {{\n  void call();\n}};\nvoid case_{number}::call() {{\n#line {case.line} \"{FILE.name}\"\n{case.code}\n}}\n"
+    begin = f"struct case_{number} : context {{\n  void call();\n}};\nvoid case_{number}::call() {{\n"
+    return f"{begin}#line {case.line} \"{FILE.name}\"\n{case.code}\n}}\n"
 
 
 def batches(cases):
-    """Cases that one call of a compiler can tell from one another: none has the sentence of another, or a part of it."""
+    """Cases that one call of a compiler can tell apart: none has the sentence of another, or a part of it."""
     left = list(cases)
     while left:
         batch = []
         for case in left:
-            if len(batch) < BATCH and not any(case.sentence in c.sentence or c.sentence in case.sentence for c in batch):
+            alike = (case.sentence in c.sentence or c.sentence in case.sentence for c in batch)
+            if len(batch) < BATCH and not any(alike):
                 batch.append(case)
         left = [c for c in left if c not in batch]
         yield batch
@@ -63,7 +65,8 @@ def problems(batch, cxx):
     for case in batch:
         messages = cxx.messages(source_of(case))
         if not as_expected([case], messages):
-            yield f"{cxx.command}: {FILE.name}:{case.line}: {case.name}: expected one error, \"{case.sentence}\"\n{messages}"
+            where = f"{cxx.command}: {FILE.name}:{case.line}: {case.name}"
+            yield f"{where}: expected one error, \"{case.sentence}\"\n{messages}"
 
 
 def transcript(cases, cxx):
@@ -87,7 +90,8 @@ def main():
             transcript(cases, cxx)
         for problem in compiler.each(lambda batch: list(problems(batch, cxx)), list(batches(cases))):
             found += problem
-    print(*found, f"{len(cases)} wrong calls, {', '.join(commands)}: {len(found)} not refused as they should be", sep="\n")
+    sum_up = f"{len(cases)} wrong calls, {', '.join(commands)}: {len(found)} not refused as they should be"
+    print(*found, sum_up, sep="\n")
     return 1 if found or not cases else 0
 
 

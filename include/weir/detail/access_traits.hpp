@@ -29,14 +29,16 @@ namespace detail {
 
 [[noreturn]] void throw_null_access(const char* what);
 [[noreturn]] void throw_window_error(const frame*, const stream_state*, std::size_t count);
-inline constexpr std::size_t most_bytes = std::size_t{1} << 47;  // of a datum or window: more than any machine's address space
+// Of a datum or window: more than any machine's address space.
+inline constexpr std::size_t most_bytes = std::size_t{1} << 47;
 void* window_data(access&) noexcept;
 
 // Where building or reading a frame has got to.
 struct cursor {
   explicit cursor(frame* f) : cursor(f, f->versions) {}
   // As above, where the compiler knows how many versions the task has.
-  cursor(frame* f, std::size_t versions) : task(f), version(f->version_at(0)), access(f->access_behind(static_cast<unsigned>(versions))) {}
+  cursor(frame* f, std::size_t versions)
+      : task(f), version(f->version_at(0)), access(f->access_behind(static_cast<unsigned>(versions))) {}
 
   frame* task;
   detail::version* version;
@@ -103,11 +105,13 @@ std::span<T> take_version(cursor& c) {
 
 template <class T>
 std::span<const T> take_access(access& a) {
-  const void* p = a.kind() == waiter_kind::window ? window_data(a) : static_cast<const char*>(a.source->buffer) + a.offset();
+  const void* p =
+      a.kind() == waiter_kind::window ? window_data(a) : static_cast<const char*>(a.source->buffer) + a.offset();
   return {static_cast<const T*>(p), a.bytes / sizeof(T)};
 }
 
-// One specialisation per kind of access: how many records it needs, how it fills them, what the body gets (void: nothing).
+// One specialisation per kind of access: how many records it needs, how it fills them, what the body gets (void:
+// nothing).
 template <class A> struct access_traits;
 
 template <class T, access_mode Mode>
@@ -133,7 +137,9 @@ struct access_traits<group_access<T, Mode>> {
   using argument = views<std::conditional_t<Mode == access_mode::in, const T, T>>;
   static constexpr bool is_group = true;
   static std::size_t versions(const group_access<T, Mode>& g) { return Mode == access_mode::in ? 0 : g.members.size(); }
-  static std::size_t accesses(const group_access<T, Mode>& g) { return Mode == access_mode::out ? 0 : g.members.size(); }
+  static std::size_t accesses(const group_access<T, Mode>& g) {
+    return Mode == access_mode::out ? 0 : g.members.size();
+  }
   static std::size_t members(const group_access<T, Mode>& g) { return g.members.size(); }
   static void put(cursor& c, const group_access<T, Mode>& g) {
     for (const data<T>& d : g.members) put_datum(c, whole_of(d), Mode);
@@ -183,8 +189,12 @@ template <class T, stream_mode Mode>
 struct access_traits<stream_group_access<T, Mode>> {
   using argument = views<std::conditional_t<Mode == stream_mode::push, T, const T>>;
   static constexpr bool is_group = true;
-  static std::size_t versions(const stream_group_access<T, Mode>& g) { return Mode == stream_mode::push ? g.members.size() : 0; }
-  static std::size_t accesses(const stream_group_access<T, Mode>& g) { return Mode == stream_mode::push ? 0 : g.members.size(); }
+  static std::size_t versions(const stream_group_access<T, Mode>& g) {
+    return Mode == stream_mode::push ? g.members.size() : 0;
+  }
+  static std::size_t accesses(const stream_group_access<T, Mode>& g) {
+    return Mode == stream_mode::push ? 0 : g.members.size();
+  }
   static std::size_t members(const stream_group_access<T, Mode>& g) { return g.members.size(); }
   static void put(cursor& c, const stream_group_access<T, Mode>& g) {
     for (const stream<T>& s : g.members) put_stream<T>(c, state_of(s), g.count, Mode);

@@ -71,8 +71,8 @@ struct closure {
   static constexpr task_ops ops{&run, std::is_trivially_destructible_v<F> ? nullptr : &destroy};
 
  private:
-  // Reads the arguments from the frame in the order of the accesses, and calls the body with them. `Groups`: how many of the
-  // accesses that are read already are groups.
+  // Reads the arguments from the frame in the order of the accesses, and calls the body with them. `Groups`: how many
+  // of the accesses that are read already are groups.
   template <std::size_t Groups, class... Given>
   [[gnu::always_inline]] static void call(closure& k, cursor&, types<>, Given&&... given) {
     std::invoke(k.body, std::forward<Given>(given)...);
@@ -151,7 +151,8 @@ void spawn_without_options(runtime_state& rt, scope_state* scope, First&& first,
 template <class... Args>
 void spawn(runtime_state& rt, scope_state* scope, const task_options& options, Args&&... args) {
   if constexpr (correct_task<Args...>)
-    spawn_tuple(rt, scope, options, std::forward_as_tuple(std::forward<Args>(args)...), std::make_index_sequence<sizeof...(Args) - 1>{});
+    spawn_tuple(rt, scope, options, std::forward_as_tuple(std::forward<Args>(args)...),
+                std::make_index_sequence<sizeof...(Args) - 1>{});
   else refuse_task<Args...>();
 }
 

@@ -1,7 +1,7 @@
 // How a call that makes no sense gets one sentence from the compiler instead of pages. Internal.
 //
-// A function that has such calls has one more overload, which takes whatever the others do not, as `anything`; all it does
-// is to fail a static_assert. Its result, if it has one, is a `refused`, about which nobody complains a second time.
+// A function that has such calls has one more overload, which takes whatever the others do not, as `anything`; all it
+// does is to fail a static_assert. Its result, if any, is a `refused`, about which nobody complains a second time.
 #pragma once
 
 #include <type_traits>
@@ -14,7 +14,7 @@ inline constexpr bool never = false;
 
 struct refused;
 
-// A parameter of the worst overload: any argument fits, by a conversion of the program's, and every other overload is better.
+// A parameter of the worst overload: any argument fits, by a user-defined conversion, so every other one is better.
 struct anything {
   anything(const refused&) noexcept {}
   template <class T>
