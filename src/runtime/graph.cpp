@@ -12,7 +12,9 @@ using detail::run_guard;
 graph::graph() : state_(new detail::graph_state) {}
 graph::~graph() = default;
 graph::graph(const bulk_tasks& given) : state_(new detail::graph_state(given)) {}
-graph::graph(std::span<const std::size_t> offsets, std::span<const task_id> predecessors, std::span<const float> cost_ns) {
+graph::graph(detail::lasting_array<std::size_t> all_offsets, detail::lasting_array<task_id> predecessors,
+             detail::lasting_array<float> cost_ns) {
+  const std::span<const std::size_t> offsets = all_offsets;
   if (offsets.empty()) throw usage_error("weir::graph: there are no offsets; n tasks have n + 1 of them");
   const std::size_t n = offsets.size() - 1;
   state_.reset(new detail::graph_state(bulk_tasks{offsets.first(n), offsets.last(n), predecessors, cost_ns}));

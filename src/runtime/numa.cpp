@@ -11,7 +11,7 @@ namespace {
 
 const std::vector<machine::node>& host_nodes() {
   const os::fork_shield shield;
-  static const std::vector<machine::node> nodes = machine::host().nodes;
+  static const auto& nodes = *new std::vector<machine::node>(machine::host().nodes);  // to the end: moves may be static objects'
   return nodes;
 }
 
