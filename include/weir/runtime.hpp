@@ -24,7 +24,9 @@ struct runtime_options {
   // Workers are bound: each to a CPU of its own where a node has as many as it has CPUs, else to the CPUs of its node.
   // Threads that are not weir's are never bound; the system lets those that a task starts inherit its worker's CPUs.
   bool bind = true;
-  std::string machine = {}; // "": the host. Else a machine file or synthetic description: nodes are then pretended
+  // "": WEIR_MACHINE if set, else the host ("host"). Else a machine file, the bare name of one that comes with weir, or
+  // a synthetic description: nodes are then pretended.
+  std::string machine = {};
   // Microseconds an idle worker looks for work before it sleeps; -1: WEIR_SPIN if set, else 2000, or 0 where workers
   // share CPUs or the cgroup limits CPU time. Waking a worker takes some 5 to 50 us: longer than a short task.
   std::int64_t spin = -1;
@@ -32,6 +34,7 @@ struct runtime_options {
   // when the runtime ends. "": WEIR_TRACE if set, else none; no_trace: none.
   std::string trace = {};
   static constexpr const char* no_trace = "none";
+  static constexpr int most_workers = 32767;  // more `workers` are a typing error
   std::size_t backlog = 0;  // tasks a creator may be ahead of execution; 0: 4096 + 1024 per worker
   // Bytes of each worker's stack, which bound how deep tasks wait for tasks. 0: WEIR_STACK_BYTES if set, else 256 MiB, and
   // the system's default (ulimit -s) where addresses are limited (ulimit -v) or count as memory (vm.overcommit_memory is 2).
@@ -60,8 +63,8 @@ consteval bool makes_data() {
 
 class runtime {
  public:
-  // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN, WEIR_STACK_BYTES and WEIR_BIND=0 give defaults where the options leave them open;
-  // with WEIR_STATS=1 the destructor prints statistics on standard error.
+  // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN, WEIR_MACHINE, WEIR_STACK_BYTES and WEIR_BIND=0 give
+  // defaults where the options leave them open; with WEIR_STATS=1 the destructor prints statistics on standard error.
   // Throws configuration_error (unknown policy or parameter, negative workers, a trace file that cannot be written), machine_error.
   explicit runtime(const runtime_options& options = {});
   template <class T>
@@ -75,6 +78,9 @@ class runtime {
   runtime& operator=(const runtime&) = delete;
   // Waits for what is left, without throwing, and stops the workers. Data and streams must not be used afterwards.
   ~runtime();
+  // What the destructor does, but throws what went wrong: what wait() throws, or error if the trace could not be written.
+  // Everything is ended all the same; afterwards the runtime may only be destroyed. Outside tasks.
+  void end();
 
   // A datum of `elements` elements; no memory until a task writes it. Elements may be 0.
   // Throws usage_error if elements * sizeof(T) overflows. `name` is for messages and not copied.

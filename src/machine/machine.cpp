@@ -39,6 +39,8 @@ description load(const std::string& specification) {
   const os::fork_shield shield;
   if (specification.empty() || specification == "host") return host();
   if (specification.starts_with("host+")) return host_with_figures(specification.substr(5));
+  if (detail::is_bare_name(specification))
+    return detail::read_machine_file(detail::file_of_known_machine(specification));
   if (specification.ends_with(".toml")) return detail::read_machine_file(specification);
   description m;
   if (specification.ends_with(".xml"))

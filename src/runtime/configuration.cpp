@@ -1,21 +1,37 @@
 // Options and environment: what a runtime is made of.
 #include "runtime/runtime.hpp"
 
+#include <weir/detail/nearest.hpp>
+
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include <unistd.h>
+
 namespace weir::detail {
 namespace {
 
-// More workers than this are a typing error.
-constexpr int most_workers = 32767;
+constexpr int most_workers = runtime_options::most_workers;
+
+// What the environment says where the options leave something open. README.md lists them.
+constexpr std::string_view variables[] = {"WEIR_WORKERS", "WEIR_POLICY", "WEIR_BIND",   "WEIR_SPIN",
+                                          "WEIR_TRACE",   "WEIR_STATS",  "WEIR_MACHINE", "WEIR_STACK_BYTES"};
 
 const char* environment(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+bool boolean(const char* name, bool otherwise) {
+  const char* text = environment(name);
+  if (text == nullptr) return otherwise;
+  if (std::strcmp(text, "0") != 0 && std::strcmp(text, "1") != 0)
+    throw configuration_error(std::string(name) + "=" + text + ": expected 0 or 1");
+  return text[0] == '1';
 }
 
 int wanted_workers(const runtime_options& o) {
@@ -40,10 +56,43 @@ place::policy chosen_policy(const runtime_options& o) {
 }
 
 bool chosen_binding(const runtime_options& o) {
-  const char* text = environment("WEIR_BIND");
-  if (text == nullptr) return o.bind;
-  if (std::strcmp(text, "0") != 0 && std::strcmp(text, "1") != 0) throw configuration_error(std::string("WEIR_BIND=") + text + ": expected 0 or 1");
-  return o.bind && text[0] == '1';
+  const bool wanted = boolean("WEIR_BIND", true);
+  return o.bind && wanted;
+}
+
+bool chosen_statistics() { return boolean("WEIR_STATS", false); }
+
+machine::description chosen_machine(const runtime_options& o) {
+  const char* text = o.machine.empty() ? environment("WEIR_MACHINE") : nullptr;
+  if (text == nullptr) return machine::load(o.machine);
+  try {
+    return machine::load(text);
+  } catch (const machine_error& e) {
+    throw machine_error(std::string("WEIR_MACHINE: ") + e.what());
+  }
+}
+
+// A program may have variables of its own that begin with WEIR_, so only what is nearly one of weir's is spoken of.
+std::string misspelt_variable(std::string_view variable) {
+  constexpr std::string_view prefix = "WEIR_";
+  const std::string_view name = variable.substr(0, variable.find('='));
+  if (!name.starts_with(prefix) || std::ranges::find(variables, name) != std::end(variables)) return "";
+  std::vector<std::string_view> known;
+  for (const std::string_view v : variables) known.push_back(v.substr(prefix.size()));
+  const std::string near = nearest(name.substr(prefix.size()), known);
+  if (near.empty()) return "";
+  return "the environment variable " + std::string(name) + " means nothing to weir; did you mean " +
+         std::string(prefix) + near + "?";
+}
+
+void say_misspelt_variables() {
+  static const bool said = [] {
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++)
+      if (const std::string sentence = misspelt_variable(*variable); !sentence.empty())
+        std::fprintf(stderr, "weir: %s\n", sentence.c_str());
+    return true;
+  }();
+  static_cast<void>(said);
 }
 
 // Spinning workers take time from each other where there are more of them than CPUs, or where time is limited.

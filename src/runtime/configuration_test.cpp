@@ -25,6 +25,45 @@ TEST(chosen_spin, where_nobody_asks_and_where_somebody_does) {
   unsetenv("WEIR_SPIN");
 }
 
+TEST(chosen_statistics, zero_one_and_nothing_else) {
+  for (const auto& [text, chosen] : {std::pair{"", false}, {"0", false}, {"1", true}}) {
+    setenv("WEIR_STATS", text, 1);
+    EXPECT_EQ(chosen_statistics(), chosen) << text;
+  }
+  for (const char* bad : {"yes", "2", "true", " 1"}) {
+    setenv("WEIR_STATS", bad, 1);
+    EXPECT_THROW(chosen_statistics(), configuration_error) << bad;
+  }
+  unsetenv("WEIR_STATS");
+}
+
+TEST(chosen_machine, the_variable_where_the_option_is_open) {
+  setenv("WEIR_MACHINE", "nodes:3 cpus:2", 1);
+  EXPECT_EQ(chosen_machine({}).node_count(), 3);
+  EXPECT_EQ(chosen_machine({.machine = "nodes:2 cpus:1"}).node_count(), 2);
+  EXPECT_TRUE(chosen_machine({.machine = "host"}).is_host);
+  setenv("WEIR_MACHINE", "opteron-64", 1);
+  EXPECT_EQ(chosen_machine({}).node_count(), 8);
+  setenv("WEIR_MACHINE", "nodes:0 cpus:1", 1);
+  try {
+    chosen_machine({});
+    ADD_FAILURE() << "a machine without nodes";
+  } catch (const machine_error& e) {
+    EXPECT_TRUE(std::string(e.what()).starts_with("WEIR_MACHINE: ")) << e.what();
+  }
+  unsetenv("WEIR_MACHINE");
+}
+
+TEST(misspelt_variable, near_names_and_no_others) {
+  for (const auto& [name, meant] : {std::pair{"WEIR_WORKER", "WEIR_WORKERS"}, {"WEIR_STAST", "WEIR_STATS"}, {"WEIR_POLCY", "WEIR_POLICY"}, {"WEIR_MACHINES", "WEIR_MACHINE"}}) {
+    const std::string said = misspelt_variable(std::string(name) + "=4");
+    EXPECT_NE(said.find(name), std::string::npos) << said;
+    EXPECT_NE(said.find(std::string("did you mean ") + meant + "?"), std::string::npos) << said;
+  }
+  for (const char* other : {"WEIR_WORKERS=4", "WEIR_MACHINE=", "WEIR_TEST_SEED=1", "WEIR_MODEL_RUNS=2", "WEIR_STRESS_SECONDS=2", "WEIR_GUEST_NODES=2", "WEIR_=1", "weir_workers=1", "HOME=/", ""})
+    EXPECT_EQ(misspelt_variable(other), "") << other;
+}
+
 TEST(chosen_workers, a_quota_bounds_the_default_and_not_a_number_asked_for) {
   unsetenv("WEIR_WORKERS");
   machine::description m = machine::synthetic(2, 4);

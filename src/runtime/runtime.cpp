@@ -2,7 +2,6 @@
 #include "runtime/runtime.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -40,33 +39,37 @@ void say_what_nobody_asked_for(scope_state& scope, const char* of) noexcept {
   }
 }
 
-// What a destructor can say.
-template <class F>
-bool succeeds_or_says(F&& f) noexcept {
-  try {
-    f();
-    return true;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "weir: at the end of a runtime: %s\n", e.what());
-    return false;
-  }
-}
-
-// Ends weir::runtime: nothing is lost, nothing is thrown.
-void end_runtime(runtime_state* s) {
+// Ends weir::runtime. Whatever goes wrong is handed to `failed`, and the rest is done all the same.
+template <class Failed, class Unasked>
+void end_state(runtime_state* s, const Failed& failed, const Unasked& unasked) {
   engine::engine& e = s->engine;
   if (e.forked()) return;  // the workers are in the parent: what is here cannot be ended, only left
+  const auto succeeds = [&failed](auto&& f) {
+    try {
+      f();
+      return true;
+    } catch (const std::exception& x) {
+      failed(x);
+      return false;
+    }
+  };
   const auto quiescent = [&e] { return e.quiescent(); };
   // Who runs out of memory while tasks are given up tries again: workers cannot end before their tasks.
-  while (!succeeds_or_says([&] { e.wait_until(quiescent); }) && !e.quiescent()) {
+  while (!succeeds([&] { e.wait_until(quiescent); }) && !e.quiescent()) {
   }
-  say_what_nobody_asked_for(e.root(), "weir::runtime");
-  if (s->print_statistics) succeeds_or_says([&] { std::fputs(collect_statistics(*s).to_string().c_str(), stderr); });
+  unasked(e.root());
+  if (s->print_statistics) succeeds([&] { std::fputs(collect_statistics(*s).to_string().c_str(), stderr); });
   e.shared().addresses_forget_done();
   e.stop();
   s->cpus.give_back();
-  succeeds_or_says([&] { write_trace(*s); });
+  succeeds([&] { write_trace(*s); });
   let_go(s);
+}
+
+// For the destructor: nothing is thrown.
+void end_runtime(runtime_state* s) {
+  end_state(s, [](const std::exception& e) { std::fprintf(stderr, "weir: at the end of a runtime: %s\n", e.what()); },
+            [](scope_state& root) { say_what_nobody_asked_for(root, "weir::runtime"); });
 }
 
 }  // namespace
@@ -224,17 +227,32 @@ void release_stream(stream_state* s) noexcept {
 runtime::runtime(const runtime_options& o) try : state_(nullptr, &detail::end_runtime) {
   const os::fork_shield shield;
   place::policy p = detail::chosen_policy(o);
-  machine::description m = machine::load(o.machine);
+  machine::description m = detail::chosen_machine(o);
+  const bool print_statistics = detail::chosen_statistics();
   machine::cpu_claim cpus = detail::claim_cpus(o, m);
   std::unique_ptr<trace::recorder> recorder = detail::chosen_recorder(o);
   state_.reset(new detail::runtime_state(o, std::move(m), std::move(p), std::move(cpus), std::move(recorder)));
-  const char* print = std::getenv("WEIR_STATS");
-  state_->print_statistics = print != nullptr && std::strcmp(print, "1") == 0;
+  state_->print_statistics = print_statistics;
+  detail::say_misspelt_variables();
 } catch (const std::bad_alloc&) {
   throw error("a weir::runtime cannot be made: there is no memory left; expected a system that allows some MiB and 100 KiB a worker (ulimit -v, the container's limit of memory)");
 }
 
 runtime::~runtime() = default;
+
+void runtime::end() {
+  state_->engine.throw_if_forked();
+  if (state_->engine.in_task())
+    throw usage_error("weir::runtime::end() was called inside a task, which would wait for itself");
+  std::exception_ptr first;
+  const auto note = [&first](std::exception_ptr e) {
+    if (first == nullptr) first = std::move(e);
+  };
+  detail::end_state(state_.release(), [&](const std::exception&) { note(std::current_exception()); },
+                    [&](detail::scope_state& root) { note(root.take_failure()); });
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
 detail::runtime_state& detail::state_of(runtime& rt) noexcept { return *rt.state_; }
 
 void runtime::wait() {

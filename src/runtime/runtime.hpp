@@ -53,10 +53,17 @@ std::exception_ptr wait_and_rethrow(engine::engine& e, scope_state& scope, Wait&
 // What the options and the environment ask for. Throw configuration_error.
 place::policy chosen_policy(const runtime_options&);
 bool chosen_binding(const runtime_options&);
+bool chosen_statistics();
+machine::description chosen_machine(const runtime_options&);  // throws machine_error
 std::uint64_t chosen_spin_ns(const runtime_options&, const machine::description&, std::size_t workers);
 std::unique_ptr<trace::recorder> chosen_recorder(const runtime_options&);  // null: no trace
 os::stack_size chosen_stack(const runtime_options&);
 int chosen_workers(const runtime_options&, const machine::description&);
 machine::cpu_claim claim_cpus(const runtime_options&, const machine::description&);
+
+// Says on standard error, once a process, which environment variables have a name that is nearly one of weir's.
+void say_misspelt_variables();
+// The sentence for one of them ("NAME=VALUE"); nothing if it is weir's own, or near none of them.
+std::string misspelt_variable(std::string_view variable);
 
 }  // namespace weir::detail

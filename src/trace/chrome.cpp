@@ -325,7 +325,7 @@ void write_chrome(const std::string& path, const about& a, common& c, const std:
   out.close();
   std::uint64_t lost = 0;
   for (const log* l : logs) lost += l->lost();
-  if (lost > 0) throw error("trace file " + path + ": " + std::to_string(lost) + " tasks are missing, there was no room for them in memory or beside it");
+  if (lost > 0) throw error("trace file " + path + ": " + std::to_string(lost) + (lost == 1 ? " task is" : " tasks are") + " missing, there was no room for them in memory or beside it");
   if (unreadable > 0) throw error("trace file " + path + ": incomplete, what was laid aside on disk could not be read back");
 }
 

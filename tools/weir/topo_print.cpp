@@ -1,6 +1,8 @@
 // Tables, matrices and JSON of a machine.
 #include "topo_print.hpp"
 
+#include <bench/common/plural.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +16,7 @@ namespace {
 using machine::description;
 using lines = std::back_insert_iterator<std::string>;
 
-std::string plural(std::size_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+using bench::plural;
 
 std::vector<int> os_cpus(const description& m, const machine::node& n) {
   std::vector<int> indices;
@@ -38,11 +40,11 @@ void header(lines out, const description& m) {
   fmt::format_to(out, "{}: {}, {} ({}, {}), {}\n", m.name, plural(m.nodes.size(), "node"), plural(m.cpus.size(), "CPU"),
                  plural(distinct(m, all, &machine::cpu::core).size(), "core"), plural(distinct(m, all, &machine::cpu::package).size(), "package"), size_text(bytes));
   if (!m.source.empty()) fmt::format_to(out, "source: {}\n", m.source);
-  if (m.cpu_quota > 0) fmt::format_to(out, "quota: the time of {} CPUs\n", m.cpu_quota);
+  if (m.cpu_quota > 0) fmt::format_to(out, "quota: the time of {} CPU{}\n", m.cpu_quota, m.cpu_quota == 1 ? "" : "s");
   if (m.memory_limit_bytes > 0) fmt::format_to(out, "memory limit: {}\n", size_text(m.memory_limit_bytes));
   std::string caches;
   for (const machine::cache& c : m.caches)
-    caches += fmt::format("{}L{} {} for {}", caches.empty() ? "" : ", ", c.level, size_text(c.bytes), plural(static_cast<std::size_t>(c.cpus_sharing), "CPU"));
+    caches += fmt::format("{}L{} {} for {}", caches.empty() ? "" : ", ", c.level, size_text(c.bytes), plural(c.cpus_sharing, "CPU"));
   fmt::format_to(out, "caches: {}\n", caches.empty() ? "unknown" : caches);
 }
 
