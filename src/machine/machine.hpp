@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "machine/worker_places.hpp"
+
 namespace weir::machine {
 
 // Distance of a node to itself, in the firmware's (SLIT) unit.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +19,7 @@ constexpr int most_workers = runtime_options::most_workers;
 
 // What the environment says where the options leave something open. README.md lists them.
 constexpr std::string_view variables[] = {"WEIR_WORKERS", "WEIR_POLICY", "WEIR_BIND",   "WEIR_SPIN",
-                                          "WEIR_TRACE",   "WEIR_STATS",  "WEIR_MACHINE"};
+                                          "WEIR_TRACE",   "WEIR_STATS",  "WEIR_MACHINE", "WEIR_STACK_BYTES"};
 
 const char* environment(const char* name) {
   const char* value = std::getenv(name);
@@ -116,23 +115,27 @@ std::unique_ptr<trace::recorder> chosen_recorder(const runtime_options& o) {
   return nullptr;
 }
 
-std::vector<int> chosen_cpus(const runtime_options& o, const machine::description& m) {
-  if (m.cpus.empty()) throw machine_error("machine " + m.name + " has no CPU this process may use");
-  int workers = wanted_workers(o);
-  if (workers == 0) {
-    workers = static_cast<int>(std::min<std::size_t>(m.cpus.size(), most_workers));
-    // A cgroup's quota is CPU time: more threads than that would only be throttled.
-    if (m.cpu_quota > 0) workers = std::clamp(static_cast<int>(std::ceil(m.cpu_quota)), 1, workers);
+os::stack_size chosen_stack(const runtime_options& o) {
+  constexpr std::uint64_t most_stack_bytes = std::uint64_t{1} << 40;  // more is a typing error
+  const std::uint64_t least_bytes = os::least_stack_bytes();
+  const auto expected = [&] { return "; expected 0 (256 MiB where addresses are plenty), or " + std::to_string(least_bytes) + " to " + std::to_string(most_stack_bytes) + " bytes"; };
+  const auto possible = [&](std::uint64_t bytes) { return bytes == 0 || (bytes >= least_bytes && bytes <= most_stack_bytes); };
+  if (!possible(o.stack_bytes)) throw configuration_error("runtime_options::stack_bytes is " + std::to_string(o.stack_bytes) + expected());
+  std::uint64_t bytes = o.stack_bytes;
+  if (const char* text = environment("WEIR_STACK_BYTES"); text != nullptr && bytes == 0) {
+    const auto [end, error] = std::from_chars(text, text + std::strlen(text), bytes);
+    if (error != std::errc() || *end != '\0' || !possible(bytes)) throw configuration_error(std::string("WEIR_STACK_BYTES=") + text + expected());
   }
-  // Round robin over the nodes, so that few workers still use the memory of many.
-  std::vector<int> order;
-  for (std::size_t rank = 0; order.size() < m.cpus.size(); rank++)
-    for (const auto& n : m.nodes)
-      if (rank < n.cpus.size()) order.push_back(n.cpus[rank]);
-  std::vector<int> cpus;
-  for (int w = 0; w < workers; w++) cpus.push_back(order[static_cast<std::size_t>(w) % order.size()]);
-  std::stable_sort(cpus.begin(), cpus.end(), [&](int a, int b) { return m.cpus[static_cast<std::size_t>(a)].node < m.cpus[static_cast<std::size_t>(b)].node; });
-  return cpus;
+  return bytes == 0 ? os::usual_stack() : os::stack_size{bytes, bytes};
+}
+
+int chosen_workers(const runtime_options& o, const machine::description& m) {
+  const int workers = wanted_workers(o);
+  return workers != 0 ? workers : std::min(machine::default_worker_count(m), most_workers);
+}
+
+machine::cpu_claim claim_cpus(const runtime_options& o, const machine::description& m) {
+  return machine::cpu_claim(m, chosen_workers(o, m), m.is_host && chosen_binding(o));
 }
 
 }  // namespace weir::detail

@@ -1,51 +1,10 @@
-// Which CPUs the workers get, on machines of every shape.
+// What options and environment ask for, and what statistics say.
 #include "runtime/runtime.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <set>
-
 namespace weir::detail {
 namespace {
-
-std::vector<int> nodes_of_workers(int workers, const machine::description& m) {
-  runtime_options o;
-  o.workers = workers;
-  std::vector<int> nodes;
-  for (int cpu : chosen_cpus(o, m)) nodes.push_back(m.cpus[static_cast<std::size_t>(cpu)].node);
-  return nodes;
-}
-
-TEST(chosen_cpus, one_worker_a_cpu) {
-  const machine::description m = machine::synthetic(3, 4);
-  const std::vector<int> cpus = chosen_cpus({.workers = 12}, m);
-  EXPECT_EQ(std::set<int>(cpus.begin(), cpus.end()).size(), 12u);
-}
-
-TEST(chosen_cpus, few_workers_are_spread_over_the_nodes) {
-  const machine::description m = machine::synthetic(4, 4);
-  EXPECT_EQ(nodes_of_workers(1, m), (std::vector{0}));
-  EXPECT_EQ(nodes_of_workers(4, m), (std::vector{0, 1, 2, 3}));
-  EXPECT_EQ(nodes_of_workers(6, m), (std::vector{0, 0, 1, 1, 2, 3}));
-}
-
-TEST(chosen_cpus, more_workers_than_cpus_share_them_evenly) {
-  const machine::description m = machine::synthetic(2, 2);
-  EXPECT_EQ(nodes_of_workers(10, m), (std::vector{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
-  const std::vector<int> cpus = chosen_cpus({.workers = 10}, m);
-  for (int c = 0; c < 4; c++) EXPECT_GE(std::count(cpus.begin(), cpus.end(), c), 2);
-}
-
-TEST(chosen_cpus, uneven_nodes_and_nodes_without_cpus) {
-  machine::description m = machine::synthetic(2, 4);
-  // The second node keeps one CPU; a third one is memory only.
-  m.nodes[1].cpus.resize(1);
-  m.cpus.resize(5);
-  m.nodes.push_back({.os_index = 2, .memory_bytes = 1 << 30, .cpus = {}});
-  EXPECT_EQ(nodes_of_workers(5, m), (std::vector{0, 0, 0, 0, 1}));
-  EXPECT_EQ(nodes_of_workers(3, m), (std::vector{0, 0, 1}));
-}
 
 TEST(chosen_spin, where_nobody_asks_and_where_somebody_does) {
   unsetenv("WEIR_SPIN");
@@ -105,25 +64,37 @@ TEST(misspelt_variable, near_names_and_no_others) {
     EXPECT_EQ(misspelt_variable(other), "") << other;
 }
 
-TEST(chosen_cpus, a_quota_bounds_the_default_and_not_a_number_asked_for) {
+TEST(chosen_workers, a_quota_bounds_the_default_and_not_a_number_asked_for) {
   unsetenv("WEIR_WORKERS");
   machine::description m = machine::synthetic(2, 4);
-  EXPECT_EQ(chosen_cpus({}, m).size(), 8u);
+  EXPECT_EQ(chosen_workers({}, m), 8);
   m.cpu_quota = 2.5;
-  EXPECT_EQ(chosen_cpus({}, m).size(), 3u);
+  EXPECT_EQ(chosen_workers({}, m), 3);
   m.cpu_quota = 0.1;
-  EXPECT_EQ(chosen_cpus({}, m).size(), 1u);
+  EXPECT_EQ(chosen_workers({}, m), 1);
   m.cpu_quota = 100;
-  EXPECT_EQ(chosen_cpus({}, m).size(), 8u);
+  EXPECT_EQ(chosen_workers({}, m), 8);
   m.cpu_quota = 2;
-  EXPECT_EQ(chosen_cpus({.workers = 6}, m).size(), 6u);
+  EXPECT_EQ(chosen_workers({.workers = 6}, m), 6);
 }
 
-TEST(chosen_cpus, no_cpu_is_an_error) {
-  machine::description m = machine::synthetic(1, 1);
-  m.cpus.clear();
-  m.nodes[0].cpus.clear();
-  EXPECT_THROW(chosen_cpus({}, m), machine_error);
+TEST(chosen_stack, where_nobody_asks_and_where_somebody_does) {
+  unsetenv("WEIR_STACK_BYTES");
+  const os::stack_size usual = chosen_stack({});
+  EXPECT_GE(usual.wanted_bytes, usual.least_bytes);
+  EXPECT_EQ(chosen_stack({.stack_bytes = 1 << 20}).wanted_bytes, std::size_t{1} << 20);
+  EXPECT_EQ(chosen_stack({.stack_bytes = 1 << 20}).least_bytes, std::size_t{1} << 20);
+  EXPECT_THROW(chosen_stack({.stack_bytes = 1000}), configuration_error);
+  setenv("WEIR_STACK_BYTES", "3000000", 1);
+  EXPECT_EQ(chosen_stack({}).wanted_bytes, 3'000'000u);
+  EXPECT_EQ(chosen_stack({.stack_bytes = 1 << 20}).wanted_bytes, std::size_t{1} << 20);
+  setenv("WEIR_STACK_BYTES", "0", 1);
+  EXPECT_EQ(chosen_stack({}).wanted_bytes, usual.wanted_bytes);
+  for (const char* bad : {"-1", "8M", "1000", "2000000000000", "x"}) {
+    setenv("WEIR_STACK_BYTES", bad, 1);
+    EXPECT_THROW(chosen_stack({}), configuration_error) << bad;
+  }
+  unsetenv("WEIR_STACK_BYTES");
 }
 
 TEST(statistics_text, says_what_was_counted) {

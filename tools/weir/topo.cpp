@@ -46,6 +46,7 @@ void run_topo(topo_options o) {
   if (o.json) {
     nlohmann::ordered_json json = topo_json(m);
     if (o.explain) json["probes"] = probes_json(probes);
+    if (o.explain && m.is_host) json["workers"] = machine::bindings(m, machine::spread_workers(m, machine::default_worker_count(m)));
     fmt::print("{}\n", json.dump(2));
     return;
   }
