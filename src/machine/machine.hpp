@@ -83,7 +83,7 @@ description load(const std::string& specification);
 // Throws weir::machine_error if it cannot be written.
 void save(const description& machine, const std::string& path);
 
-// Nodes of equal CPUs, all remote distances equal. For tests and simulations.
+// Nodes of equal CPUs, all remote distances equal. For tests and pretended machines.
 description synthetic(int nodes, int cpus_per_node, double remote_distance = 20);
 
 // {0,1,2,3,8} as "0-3,8". Expects ascending numbers.

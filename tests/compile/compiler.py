@@ -1,4 +1,4 @@
-"""C++ compilers, asked what they say about a source."""
+"""Compilers, asked what they say about a source."""
 import concurrent.futures
 import os
 import pathlib
@@ -14,9 +14,9 @@ SECONDS = 300  # for one source: more than any here takes on a machine that is b
 class Compiler:
     """A command, and what every call of it has in common."""
 
-    def __init__(self, command, flags=()):
+    def __init__(self, command, flags=(), standard="c++20"):
         self.command = command
-        self.flags = ["-std=c++20", *(f"-I{ROOT / folder}" for folder in ("include", "solver/include", "src")), *flags]
+        self.flags = [f"-std={standard}", *(f"-I{ROOT / folder}" for folder in ("include", "solver/include", "src")), *flags]
         self._folder = None
         self._first = []
 
@@ -37,9 +37,9 @@ class Compiler:
             raise RuntimeError(f"{self.command} does not compile what all sources begin with:\n{made.stderr}")
         self._first = ["-include-pch", str(compiled)] if clang else ["-include", str(path)]
 
-    def messages(self, source):
+    def messages(self, source, language="c++"):
         """What the compiler says about a source; empty if nothing."""
-        return self.run("-fsyntax-only", "-x", "c++", "-", source=source).stderr
+        return self.run("-fsyntax-only", "-x", language, "-", source=source).stderr
 
 
 def is_clang(command):
