@@ -41,6 +41,35 @@ runtime_options random_options(std::mt19937_64& random) {
   return o;
 }
 
+// A library with a libweir of its own, where that is static.
+class library {
+ public:
+  library() : handle_(dlopen(WEIR_CHURN_PLUGIN, RTLD_NOW | RTLD_LOCAL)) { EXPECT_NE(handle_, nullptr) << dlerror(); }
+  ~library() {
+    if (handle_ != nullptr) EXPECT_EQ(dlclose(handle_), 0) << dlerror();
+  }
+  library(const library&) = delete;
+  library& operator=(const library&) = delete;
+
+  void use(int workers, int tasks) const {
+    ASSERT_NE(handle_, nullptr);
+    const auto use_a_runtime = reinterpret_cast<int (*)(int, int)>(dlsym(handle_, "churn_use_a_runtime"));
+    ASSERT_NE(use_a_runtime, nullptr);
+    EXPECT_EQ(use_a_runtime(workers, tasks), tasks);
+  }
+
+ private:
+  void* const handle_;
+};
+
+void expect_good_end(pid_t child) {
+  ASSERT_GT(child, 0) << std::strerror(errno);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  EXPECT_FALSE(WIFSIGNALED(status)) << "the child ended by signal " << WTERMSIG(status) << (WTERMSIG(status) == SIGALRM ? ": it hung" : "");
+  EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) == 0) << "the child ended with " << WEXITSTATUS(status);
+}
+
 // Some tasks; all have run afterwards, or it fails.
 void use(runtime& rt, std::mt19937_64& random) {
   scope s(rt);
@@ -183,28 +212,39 @@ class churner {
     _exit(way == 1 ? 127 : 0);
   }
 
-  static void expect_good_end(pid_t child) {
-    ASSERT_GT(child, 0) << std::strerror(errno);
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    EXPECT_FALSE(WIFSIGNALED(status)) << "the child ended by signal " << WTERMSIG(status) << (WTERMSIG(status) == SIGALRM ? ": it hung" : "");
-    EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) == 0) << "the child ended with " << WEXITSTATUS(status);
-  }
-
   // In a thread that ends, for what a thread keeps of a library keeps the library.
   void load_a_library() {
     std::thread([workers = static_cast<int>(between(random_, 1, 3)), tasks = static_cast<int>(between(random_, 1, 30))] {
-      void* const library = dlopen(WEIR_CHURN_PLUGIN, RTLD_NOW | RTLD_LOCAL);
-      ASSERT_NE(library, nullptr) << dlerror();
-      const auto use_a_runtime = reinterpret_cast<int (*)(int, int)>(dlsym(library, "churn_use_a_runtime"));
-      EXPECT_EQ(use_a_runtime(workers, tasks), tasks);
-      EXPECT_EQ(dlclose(library), 0);
+      const library loaded;
+      loaded.use(workers, tasks);
     }).join();
   }
 
   shelf& shelf_;
   std::mt19937_64 random_;
 };
+
+// Where the library can be unloaded at all: the thread that has used it must have ended.
+TEST(churn, a_library_that_is_unloaded_leaves_nothing_behind) {
+  watchdog dog(240, "loading and unloading");
+  for (int i = 0; i < 5; i++) {
+    std::thread([i] {
+      const library loaded;
+      loaded.use(1 + i % 2, 20);
+    }).join();
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(patience_of_child());
+      if (!sanitized) {
+        runtime rt({.workers = 2});
+        rt.run([] {});
+        library().use(2, 20);
+      }
+      _exit(::testing::Test::HasFailure() ? 1 : 0);
+    }
+    expect_good_end(child);
+  }
+}
 
 // To the process, so to any of its threads, workers included, now and then.
 class signals {
@@ -237,6 +277,7 @@ TEST(churn, runtimes_threads_children_libraries_and_signals) {
   std::mt19937_64 random(new_seed());
   std::atomic<std::uint64_t> actions{0};
   {
+    const library stays;  // a fork that is under way would not wait for what a library does that is loaded meanwhile
     shelf shared;
     const signals arriving;
     const auto end = clock::now() + budget();
