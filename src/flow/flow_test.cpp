@@ -94,22 +94,6 @@ class flow_test : public ::testing::Test {
   std::vector<frame*> ready_;
 };
 
-// Data lie among frames, and who looks for tasks that wait goes by the byte that says what state a frame is in.
-TEST_F(flow_test, a_datum_is_never_taken_for_a_frame) {
-  datum d;
-  d.owner.store(~0u, std::memory_order_relaxed);
-  d.handles.store(~0u, std::memory_order_relaxed);
-  d.readers = d.depth = d.element_bytes = ~0u;
-  d.bytes = ~std::uint64_t{0};
-  d.current = reinterpret_cast<version*>(~std::uintptr_t{0});
-  d.runtime = reinterpret_cast<detail::runtime_state*>(~std::uintptr_t{0});
-  d.name = reinterpret_cast<const char*>(~std::uintptr_t{0});
-  d.home = -1;
-  frame f;
-  const auto offset = reinterpret_cast<const char*>(&f.state) - reinterpret_cast<const char*>(&f);
-  EXPECT_EQ(reinterpret_cast<const unsigned char*>(&d)[offset], static_cast<unsigned char>(frame_state::free));
-}
-
 TEST_F(flow_test, a_reader_waits_for_its_writer) {
   test_datum x;
   frame* w = spawn({.out = {&x}});

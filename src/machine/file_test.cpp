@@ -102,7 +102,7 @@ TEST(shipped_machines, are_found_by_their_bare_names) {
       EXPECT_NE(said.find("did you mean opteron-64?"), std::string::npos) << said;
     }
   }
-  EXPECT_EQ(load("numa:2 core:2").node_count(), 2);  // no bare name
+  EXPECT_EQ(load("numa:2 core:2 pu:1").node_count(), 2);  // no bare name
 }
 
 TEST(shipped_machines, opteron_64_has_the_papers_hops_and_latencies) {

@@ -28,6 +28,7 @@ struct trace_test : testing::Test {
   // A task without data that begins and ends at once.
   static void run_task(log& l, const char* name, int from = -1, const char* cause = nullptr) {
     frame f;
+    f.pending.store(0, std::memory_order_relaxed);
     f.name = name;
     l.task(&f, l.begin(from, false), 0, cause);
   }
@@ -140,6 +141,7 @@ TEST_F(trace_test, tasks_within_tasks_keep_when_they_began) {
   std::map<std::string, std::uint64_t> begin;
   const auto nest = [&](const auto& self, int depth, const std::string& name) -> void {
     frame f;
+    f.pending.store(0, std::memory_order_relaxed);
     f.name = name.c_str();
     int from = -1;
     const log::start start = l.begin(from, depth > 0);
@@ -201,6 +203,7 @@ TEST_F(trace_test, ids_tell_tasks_apart) {
   for (int i = 0; i < 1000; i++)
     for (log* l : {&first, &second}) {
       frame f;
+      f.pending.store(0, std::memory_order_relaxed);
       int nobody = -1;
       l->task(&f, l->begin(nobody, false), 0, nullptr);
       EXPECT_EQ(worker_of(f.trace_id), l->worker());

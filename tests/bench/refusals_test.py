@@ -19,7 +19,7 @@ LINES = [
     ("--versio", ["no option --versio", "did you mean --version?"]),
     ("help bensh", ["no command bensh", "did you mean bench?"]),
     ("help topo nodes", ["weir topo", "nodes", "expected"]),
-    ("topo nodes", ["weir topo", "nodes", "expected options only"]),
+    ("topo nodes", ["topo", "nodes", "expected options only"]),
     ("topo --machine opteron", ["opteron", "altix-uv100", "did you mean opteron-64?"]),
     ("topo --machine no/such.toml", ["no/such.toml", "expected a machine file", "No such file"]),
     ("topo --machine nodes:2", ["nodes:2", "expected nodes:N cpus:K", "cpus is missing"]),

@@ -72,7 +72,7 @@ class Refusals(InFolder):
         nodes = two.format('"1 GiB"', 1, '"1 GiB"', 0) + '[[nodes]]\nmemory = "1 GiB"\ncpus = 1\n'
         self.refused(*machine("e.toml", machine_file(more='classes = ["local", "remote"]\n', nodes=nodes)), says="expected nodes without CPUs to come last")
         self.refused(*machine("d.toml", "name = 3\n"), says="d.toml")
-        self.refused("--machine", "opteron", "--", PROBE, says=["opteron", "one of", "opteron-64", "sgi-192"])
+        self.refused("--machine", "opteron", "--", PROBE, says=["opteron", "comes with weir", "opteron-64", "sgi-192"])
         self.refused("--machine", "none.toml", "--", PROBE, says="none.toml")
 
     def test_machines_that_are_too_large(self):

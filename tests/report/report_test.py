@@ -132,7 +132,7 @@ class Traces(Files):
                     self.refused(*command, name + ".json", says=[name + ".json", *says])
         self.refused("trace", "summary", "none.json", says=["none.json", "No such file"])
         self.refused("trace", "summary", ".", says=["expected a file"])
-        self.refused("trace", says=["subcommand"])
+        self.refused("trace", says=["a command is missing", "summary"])
 
 
 def has_library():
@@ -165,7 +165,7 @@ class Reports(Files):
         self.refused("report", "good.jsonl", "old.json", "-o", "page.html", says=["old.json", "version 0"])
         self.refused("report", "none.jsonl", says=["none.jsonl", "No such file"])
         self.refused("report", "good.jsonl", "-o", "no/page.html", says=["no/page.html", "No such file"])
-        self.refused("report", says=["file"])
+        self.refused("report", says=["FILE is missing"])
 
     def test_nothing_is_fetched_and_nothing_escapes(self):
         self.put("r.jsonl", json.dumps({**KERNEL, "kernel": "</script><b>@DATA@"}) + "\n")
