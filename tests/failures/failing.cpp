@@ -1,3 +1,4 @@
+// Operator new, mmap and pthread_create that fail when a test says so.
 #include "tests/failures/failing.hpp"
 
 #include <atomic>
