@@ -21,8 +21,12 @@ namespace weir {
 struct runtime_options {
   int workers = 0;          // 0: one per CPU the process may use (cpuset and cgroup quota respected)
   std::string policy = {};  // "": WEIR_POLICY if set, else "local". NAME or NAME:parameter=value,...
-  bool bind = true;         // a worker runs on one CPU only; threads that are not weir's are never bound
-  std::string machine = {}; // "": the host. Else a machine file or synthetic description: nodes are then pretended
+  // Workers are bound: each to a CPU of its own where a node has as many as it has CPUs, else to the CPUs of its node.
+  // Threads that are not weir's are never bound; the system lets those that a task starts inherit its worker's CPUs.
+  bool bind = true;
+  // "": WEIR_MACHINE if set, else the host ("host"). Else a machine file, the bare name of one that comes with weir, or
+  // a synthetic description: nodes are then pretended.
+  std::string machine = {};
   // Microseconds an idle worker looks for work before it sleeps; -1: WEIR_SPIN if set, else 2000, or 0 where workers
   // share CPUs or the cgroup limits CPU time. Waking a worker takes some 5 to 50 us: longer than a short task.
   std::int64_t spin = -1;
@@ -30,7 +34,12 @@ struct runtime_options {
   // when the runtime ends. "": WEIR_TRACE if set, else none; no_trace: none.
   std::string trace = {};
   static constexpr const char* no_trace = "none";
+  static constexpr int most_workers = 32767;  // more `workers` are a typing error
   std::size_t backlog = 0;  // tasks a creator may be ahead of execution; 0: 4096 + 1024 per worker
+  // Bytes of each worker's stack, which bound how deep tasks wait for tasks. 0: WEIR_STACK_BYTES if set, else 256 MiB, and
+  // the system's default (ulimit -s) where addresses are limited (ulimit -v) or count as memory (vm.overcommit_memory is 2).
+  // Only what is used becomes memory, except in a program that locks its memory (mlockall).
+  std::size_t stack_bytes = 0;
 };
 
 class runtime;
@@ -54,8 +63,8 @@ consteval bool makes_data() {
 
 class runtime {
  public:
-  // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN and WEIR_BIND=0 give defaults where the options leave them open;
-  // with WEIR_STATS=1 the destructor prints statistics on standard error.
+  // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN, WEIR_MACHINE, WEIR_STACK_BYTES and WEIR_BIND=0 give
+  // defaults where the options leave them open; with WEIR_STATS=1 the destructor prints statistics on standard error.
   // Throws configuration_error (unknown policy or parameter, negative workers, a trace file that cannot be written), machine_error.
   explicit runtime(const runtime_options& options = {});
   template <class T>
@@ -69,6 +78,9 @@ class runtime {
   runtime& operator=(const runtime&) = delete;
   // Waits for what is left, without throwing, and stops the workers. Data and streams must not be used afterwards.
   ~runtime();
+  // What the destructor does, but throws what went wrong: what wait() throws, or error if the trace could not be written.
+  // Everything is ended all the same; afterwards the runtime may only be destroyed. Outside tasks.
+  void end();
 
   // A datum of `elements` elements; no memory until a task writes it. Elements may be 0.
   // Throws usage_error if elements * sizeof(T) overflows. `name` is for messages and not copied.
@@ -166,10 +178,13 @@ class runtime {
 
   int workers() const noexcept;
   int nodes() const noexcept;
-  // Node of the CPU that a worker is meant for, 0 <= worker < workers(); it is bound to that if binding is on and allowed.
+  // Node that a worker is meant for, 0 <= worker < workers(); it is bound to CPUs there if binding is on and allowed.
   // Ascending: workers are numbered node by node, and a node may have none. Some nanoseconds. Throws usage_error if there
   // is no such worker.
   int node_of_worker(int worker) const;
+  // CPUs (the system's numbers, ascending) that a worker is bound to; none if binding is off or refused, or the machine is
+  // not the host. Throws usage_error as node_of_worker().
+  std::vector<int> cpus_of_worker(int worker) const;
   const std::string& policy() const noexcept;
   weir::statistics stats() const;
   void reset_statistics();

@@ -44,7 +44,7 @@ void graph::run(runtime& rt) {
   detail::wait_and_rethrow(e, g.scope, [&] {
     if (e.in_task()) e.start(g);
     else detail::spawn(*rt.state_, &g.scope, {}, [&] { e.start(g); });
-    e.wait_for(g.scope);
+    e.wait_for(g.scope, false);
   });
 }
 
@@ -68,7 +68,7 @@ void run_in_bulk(engine::engine& e, engine::bulk_run&& r) {
   } const reset{r};
   wait_and_rethrow(e, r.scope, [&] {
     e.start(r);
-    e.wait_for(r.scope);
+    e.wait_for(r.scope, false);  // the run lives no longer than this
   });
 }
 
