@@ -133,7 +133,7 @@ class cache {
   std::int64_t* home_uncounted_;
 };
 
-// What placement could not be had, for weir topo and statistics.
+// What placement could not be had.
 struct losses {
   bool bind_refused = false;        // mbind refused: pages are placed by touching them
   bool interleave_refused = false;

@@ -9,7 +9,6 @@
 namespace weir::place {
 namespace {
 
-using detail::node_interleaved;
 using detail::node_unknown;
 
 TEST(push_inputs, goes_to_the_node_with_most_bytes) {
@@ -51,7 +50,6 @@ TEST(push_inputs, what_is_updated_counts_twice) {
 TEST(push_inputs, what_is_nowhere_decides_nothing) {
   test_view v(machine::synthetic(4, 1));
   EXPECT_EQ(v.ask(push_inputs, {{1 << 20, node_unknown}}), here);
-  EXPECT_EQ(v.ask(push_inputs, {{1 << 20, node_interleaved}}), here);
   EXPECT_EQ(v.ask(push_inputs, {{1 << 20, node_unknown}, {64, 3}}), 3);
   EXPECT_EQ(v.ask(push_inputs, {{0, 3}, {4096, 2}}), 2);
 }

@@ -13,7 +13,7 @@ namespace weir::place {
 
 struct part {
   std::uint64_t bytes;
-  int node;  // detail::node_unknown, detail::node_interleaved, or a node's index
+  int node;  // detail::node_unknown, or a node's index
   bool updated = false;
 };
 

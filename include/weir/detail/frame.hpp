@@ -20,8 +20,7 @@ struct runtime_state;
 struct stream_window;
 struct address_claim;
 
-inline constexpr std::int16_t node_unknown = -1;      // not placed yet, or spread over several nodes
-inline constexpr std::int16_t node_interleaved = -2;  // pages round robin over all nodes
+inline constexpr std::int16_t node_unknown = -1;  // not placed yet, or spread over several nodes
 
 // What a thing in a version's waiting list is. Kept in the low bits of waiter::target.
 enum class waiter_kind : std::uint8_t {
