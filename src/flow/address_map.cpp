@@ -15,6 +15,12 @@ bool done(const address_claim* k) { return k->waiters.load(std::memory_order_acq
 
 void hold(address_claim* k) { k->holders.fetch_add(1, std::memory_order_relaxed); }
 
+// For a task that need not wait for `earlier`, which is done.
+void note_failure(frame* f, waiter_kind kind, const address_claim& earlier) {
+  const char* const cause = earlier.cause.load(std::memory_order_relaxed);
+  if (cause != nullptr && kind != waiter_kind::order) f->skipped_because.store(cause, std::memory_order_relaxed);
+}
+
 void let_go(address_claim* k) {
   if (k != nullptr && k->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete k;
 }
@@ -22,84 +28,77 @@ void let_go(address_claim* k) {
 // The new task waits for `earlier` unless that one is done.
 void wait_for(context& c, frame* f, address_claim& mine, address_claim* earlier, waiter_kind kind) {
   if (earlier == nullptr || earlier == &mine) return;
-  auto w = std::make_unique<claim_wait>();
-  w->target = reinterpret_cast<std::uintptr_t>(f) | static_cast<std::uintptr_t>(kind);
-  f->pending.fetch_add(1, std::memory_order_relaxed);  // the creator still holds one
   waiter* head = earlier->waiters.load(std::memory_order_acquire);
-  for (;;) {
-    if (head == version::published_mark()) {
-      satisfy(c, *w, earlier->cause.load(std::memory_order_relaxed));
-      w->producer = earlier->trace_id;
-      if (w->producer != 0) mine.waits.push_back(std::move(w));
-      return;
-    }
-    w->next = head;
-    if (earlier->waiters.compare_exchange_weak(head, w.get(), std::memory_order_release, std::memory_order_acquire)) break;
+  const bool was_done = head == version::published_mark();
+  if (was_done && earlier->trace_id == 0) {
+    note_failure(f, kind, *earlier);
+    return;
   }
-  mine.waits.push_back(std::move(w));
+  claim_wait& w = mine.waits[mine.used++];
+  w.target = reinterpret_cast<std::uintptr_t>(f) | static_cast<std::uintptr_t>(kind);
+  f->pending.fetch_add(1, std::memory_order_relaxed);  // the creator still holds one
+  while (head != version::published_mark()) {
+    w.next = head;
+    if (earlier->waiters.compare_exchange_weak(head, &w, std::memory_order_release, std::memory_order_acquire)) return;
+  }
+  satisfy(c, w, earlier->cause.load(std::memory_order_relaxed));
+  w.producer = earlier->trace_id;
+}
+
+template <class F>
+void for_each_range(frame* f, F&& what) {
+  for (unsigned i = 0; i < f->accesses; i++) {
+    const access& a = *f->access_at(i);
+    if (a.kind() == waiter_kind::address && a.bytes != 0) what(a.offset(), a.offset() + a.bytes, static_cast<detail::access_mode>(a.extra()));
+  }
 }
 
 }  // namespace
-
-void address_map::claim(context& c, frame* f) {
-  auto* mine = new address_claim;
-  mine->waits.reserve(4);
-  std::lock_guard guard(lock_);
-  for (unsigned i = 0; i < f->accesses; i++) {
-    access& a = *f->access_at(i);
-    if (a.kind() != waiter_kind::address) continue;
-    hold(mine);
-    a.claim = mine;
-    if (a.bytes == 0) continue;
-    const std::uintptr_t first = a.offset();
-    claim_range(c, f, *mine, first, first + a.bytes, static_cast<detail::access_mode>(a.extra()));
-  }
-  let_go(mine);
-}
 
 // After this no range reaches across `address`.
 void address_map::split_at(std::uintptr_t address) {
   auto it = ranges_.upper_bound(address);
   if (it == ranges_.begin()) return;
   --it;
-  if (it->first == address || it->second.end <= address) return;
-  range right = it->second;
-  it->second.end = address;
-  if (right.writer != nullptr) hold(right.writer);
-  for (address_claim* r : right.readers) hold(r);
-  ranges_.emplace(address, std::move(right));
+  range& left = it->second;
+  if (it->first == address || left.end <= address) return;
+  ranges_.emplace(address, left);
+  left.end = address;
+  if (left.writer != nullptr) hold(left.writer);
+  for (address_claim* r : left.readers) hold(r);
 }
 
-void address_map::claim_range(context& c, frame* f, address_claim& mine, std::uintptr_t first, std::uintptr_t end, detail::access_mode mode) {
+// After this there are ranges for exactly these bytes.
+void address_map::cut_out(std::uintptr_t first, std::uintptr_t end) {
   split_at(first);
   split_at(end);
   auto it = ranges_.lower_bound(first);
-  std::uintptr_t position = first;
-  while (position < end) {
+  for (std::uintptr_t position = first; position < end; ++it) {
     if (it == ranges_.end() || it->first > position) {  // nobody named these bytes before
       const std::uintptr_t gap_end = it == ranges_.end() ? end : std::min(end, it->first);
       it = ranges_.emplace(position, range{gap_end, nullptr, {}}).first;
     }
-    enter(c, f, mine, it->second, mode);
     position = it->second.end;
-    ++it;
   }
+}
+
+void address_map::make_room_for_reader(range& r) {
+  if (r.readers.size() < r.readers.capacity()) return;
+  // Readers that are done matter to nobody: without this a table read by a million tasks would keep a million claims.
+  const auto finished = std::partition(r.readers.begin(), r.readers.end(), [](address_claim* k) { return !done(k); });
+  for (auto k = finished; k != r.readers.end(); ++k) let_go(*k);
+  r.readers.erase(finished, r.readers.end());
+  if (r.readers.size() == r.readers.capacity()) r.readers.reserve(std::max<std::size_t>(1, 2 * r.readers.capacity()));
 }
 
 void address_map::enter(context& c, frame* f, address_claim& mine, range& r, detail::access_mode mode) {
   // Whoever overwrites without reading does not care whether the earlier writer failed.
   wait_for(c, f, mine, r.writer, mode == detail::access_mode::out ? waiter_kind::order : waiter_kind::dependence);
   if (mode == detail::access_mode::in) {
-    // Readers that are done matter to nobody: without this a table read by a million tasks would keep a million claims.
-    if (r.readers.size() == r.readers.capacity()) {
-      const auto finished = std::partition(r.readers.begin(), r.readers.end(), [](address_claim* k) { return !done(k); });
-      for (auto k = finished; k != r.readers.end(); ++k) let_go(*k);
-      r.readers.erase(finished, r.readers.end());
-    }
-    if (r.writer != &mine) {
-      hold(&mine);
-      r.readers.push_back(&mine);
-    }
+    const bool entered = r.writer == &mine || (!r.readers.empty() && r.readers.back() == &mine);
+    if (entered) return;
+    hold(&mine);
+    r.readers.push_back(&mine);
     return;
   }
   for (address_claim* k : r.readers) {
@@ -110,6 +109,38 @@ void address_map::enter(context& c, frame* f, address_claim& mine, range& r, det
   let_go(r.writer);
   hold(&mine);
   r.writer = &mine;
+}
+
+// All cuts first: each makes new ranges of the others.
+std::size_t address_map::prepare(frame* f, bool traced) {
+  const auto counts = [traced](const address_claim* k) { return traced || !done(k); };
+  std::size_t waits = 0;
+  for_each_range(f, [&](std::uintptr_t first, std::uintptr_t end, detail::access_mode) { cut_out(first, end); });
+  for_each_range(f, [&](std::uintptr_t first, std::uintptr_t end, detail::access_mode mode) {
+    for (auto it = ranges_.lower_bound(first); it != ranges_.end() && it->first < end; ++it) {
+      range& r = it->second;
+      if (r.writer != nullptr && counts(r.writer)) waits++;
+      if (mode == detail::access_mode::in) make_room_for_reader(r);
+      else waits += static_cast<std::size_t>(std::count_if(r.readers.begin(), r.readers.end(), counts));
+    }
+  });
+  return waits;
+}
+
+void address_map::claim(context& c, frame* f) {
+  auto made = std::make_unique<address_claim>();
+  std::lock_guard guard(lock_);
+  if (const std::size_t waits = prepare(f, c.common.traced); waits != 0) made->waits = std::make_unique<claim_wait[]>(waits);
+  address_claim* const mine = made.release();
+  for_each_range(f, [&](std::uintptr_t first, std::uintptr_t end, detail::access_mode mode) {
+    for (auto it = ranges_.lower_bound(first); it != ranges_.end() && it->first < end; ++it) enter(c, f, *mine, it->second, mode);
+  });
+  for (unsigned i = 0; i < f->accesses; i++)
+    if (access& a = *f->access_at(i); a.kind() == waiter_kind::address) {
+      hold(mine);
+      a.claim = mine;
+    }
+  let_go(mine);
 }
 
 void address_map::finish(context& c, address_claim* k, const char* cause, std::uint64_t trace_id) {

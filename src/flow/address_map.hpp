@@ -6,6 +6,7 @@
 
 #include <weir/access.hpp>
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <vector>
@@ -23,7 +24,8 @@ struct address_claim {
   atomic<waiter*> waiters{nullptr};               // version::published_mark() once the task is done
   atomic<const char*> cause{nullptr};             // set if the task failed
   std::uint64_t trace_id = 0;                     // of the task; written before `waiters` is published
-  std::vector<std::unique_ptr<claim_wait>> waits; // what the task itself waits for
+  std::unique_ptr<claim_wait[]> waits;            // what the task itself waits for: the first `used` of them
+  std::size_t used = 0;
 };
 
 }  // namespace weir::detail
@@ -37,7 +39,8 @@ class address_map {
  public:
   ~address_map() { forget_all(); }
   // Orders a task behind the earlier ones its ranges touch: O((k + log n) per range) for n ranges known and k of them
-  // touched. The frame's pending count is raised for every task it must wait for.
+  // touched. The frame's pending count is raised for every task it must wait for. Throws std::bad_alloc, and then the
+  // task waits for nothing and nobody for it.
   void claim(context&, frame*);
   // The task is done.
   static void finish(context&, address_claim*, const char* cause, std::uint64_t trace_id);
@@ -52,9 +55,13 @@ class address_map {
   };
   using ranges = std::map<std::uintptr_t, range>;  // by first address; disjoint
 
+  // What needs memory: ranges are cut, and nothing else changes. Returns how many tasks there may be to wait for.
+  std::size_t prepare(frame*, bool traced);
+  void cut_out(std::uintptr_t first, std::uintptr_t end);
   void split_at(std::uintptr_t address);
-  void claim_range(context&, frame*, address_claim&, std::uintptr_t first, std::uintptr_t end, detail::access_mode);
-  void enter(context&, frame*, address_claim&, range&, detail::access_mode);
+  static void make_room_for_reader(range&);
+  // What needs none.
+  static void enter(context&, frame*, address_claim&, range&, detail::access_mode);
   void forget_all();
 
   spin_lock lock_;

@@ -136,12 +136,25 @@ void validate(frame* f, resource_set& held) {
     if (f->version_at(i)->kind == version_kind::replace) check_twice(f, static_cast<datum*>(f->version_at(i)->owner));
 }
 
+void release_outputs(context& c, frame* f) noexcept {
+  for (unsigned i = 0; i < f->versions; i++) release_buffer(c, *f->version_at(i));
+}
+
 void allocate_outputs(context& c, frame* f) {
   try {
     for (unsigned i = 0; i < f->versions; i++)
       if (f->version_at(i)->kind != version_kind::update) allocate_buffer(c, *f->version_at(i));
   } catch (...) {
-    for (unsigned i = 0; i < f->versions; i++) release_buffer(c, *f->version_at(i));
+    release_outputs(c, f);
+    throw;
+  }
+}
+
+void claim_addresses(context& c, frame* f) {
+  try {
+    c.common.addresses->claim(c, f);
+  } catch (...) {
+    release_outputs(c, f);
     throw;
   }
 }
@@ -185,7 +198,7 @@ struct inputs {
   access* deepest_read = nullptr;  // the one that will probably be there last; only if there are reads
 };
 
-inputs match_accesses(context& c, frame* f) {
+inputs match_accesses(context& c, frame* f, stream_plan& streams) {
   inputs found;
   std::uint32_t read_depth = 0;
   for (unsigned i = 0; i < f->accesses; i++) {
@@ -200,7 +213,7 @@ inputs match_accesses(context& c, frame* f) {
         found.depth = std::max(found.depth, a.wanted->depth);
         match_read(a);
         break;
-      case waiter_kind::window: found.satisfied += open_window(c, *static_cast<stream_state*>(a.stream), a, f); break;
+      case waiter_kind::window: found.satisfied += streams.open_window(c, *static_cast<stream_state*>(a.stream), a); break;
       case waiter_kind::skip:
         skip_ahead(c, *static_cast<stream_state*>(a.stream), a.bytes);
         found.satisfied++;
@@ -216,7 +229,7 @@ inputs match_accesses(context& c, frame* f) {
   return found;
 }
 
-void announce_versions(context& c, frame* f, const inputs& in) {
+void announce_versions(context& c, frame* f, const inputs& in, stream_plan* streams) {
   for (unsigned i = 0; i < f->versions; i++) {
     version& v = *f->version_at(i);
     resource* owner = v.owner;
@@ -224,7 +237,7 @@ void announce_versions(context& c, frame* f, const inputs& in) {
     v.users.store(v.kind == version_kind::push ? version::one_user : version::while_current, std::memory_order_relaxed);
     if (v.kind != version_kind::push) static_cast<datum*>(owner)->depth = in.depth + 1;
     if (v.kind == version_kind::replace) replace_current(c, *static_cast<datum*>(owner), v);
-    if (v.kind == version_kind::push) append_segment(c, *static_cast<stream_state*>(owner), v);
+    if (v.kind == version_kind::push) streams->append_segment(c, *static_cast<stream_state*>(owner), v);
   }
   // Updates come last: they look at what was current before, which cannot be a version of this task.
   for (unsigned i = 0; in.updates > 0 && i < f->accesses; i++)
@@ -296,20 +309,22 @@ void submit_update(context& c, frame* f) {
   if (c.common.several_nodes) find_main_input(f);
   inputs in;
   in.depth = a.wanted->depth;
-  announce_versions(c, f, in);
+  announce_versions(c, f, in, nullptr);
   f->pending.store(1, std::memory_order_relaxed);
   f->state.store(frame_state::waiting, std::memory_order_release);
   match_update(c, a, f);
 }
 
+// What needs memory comes first: after that nothing fails.
 [[gnu::noinline]] void match(context& c, frame* f, inputs& in) {
   resource_set held(c, f);
   validate(f, held);
+  stream_plan streams(f);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
+  if ((f->unusual & frame::has_addresses) != 0) claim_addresses(c, f);
   if (c.common.several_nodes) find_main_input(f);
-  in = match_accesses(c, f);
-  announce_versions(c, f, in);
-  if ((f->unusual & frame::has_addresses) != 0) c.common.addresses->claim(c, f);
+  in = match_accesses(c, f, streams);
+  announce_versions(c, f, in, &streams);
 }
 
 }  // namespace

@@ -37,6 +37,15 @@ void cache::make_stocks(int pool) {
   stocks_[static_cast<std::size_t>(pool)] = std::move(made);
 }
 
+// For a release, which cannot fail: null if there are none yet, and no memory for them.
+cache::stocks* cache::stocks_if_any(int pool) noexcept {
+  try {
+    return &stocks_of(pool);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 block cache::allocate_elsewhere(std::size_t bytes, int pool) {
   const int p = pools_.pool_of(pool);
   block result;
@@ -82,9 +91,15 @@ void cache::release_elsewhere(block b, std::size_t bytes) noexcept {
     return;
   }
   const int c = class_of(bytes);
-  stock& s = stocks_of(p)[static_cast<std::size_t>(c)];
   auto* f = static_cast<free_block*>(b.data);
   f->place = b.place;
+  stocks* const its = stocks_if_any(p);
+  if (its == nullptr) {
+    f->next = nullptr;
+    pools_.put_batch(p, c, f, 1);
+    return;
+  }
+  stock& s = (*its)[static_cast<std::size_t>(c)];
   f->next = s.head;
   s.head = f;
   s.count++;

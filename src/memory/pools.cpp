@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace weir::memory {
 namespace {
@@ -36,8 +37,13 @@ pools::pools(os::memory_backend& backend, std::vector<int> os_nodes, bool counte
     : os_(backend), os_nodes_(std::move(os_nodes)), counted_(counted), central_(pool_count()), usage_(pool_count() + 1) {}
 
 pools::~pools() {
-  for (central& c : central_)
-    for (extent& e : c.extents) os_.unmap(e.data, e.bytes);
+  for (central& c : central_) {
+    while (c.chunks != nullptr) delete std::exchange(c.chunks, c.chunks->next);
+    while (c.extents != nullptr) {
+      const std::unique_ptr<extent> last(std::exchange(c.extents, c.extents->next));
+      os_.unmap(last->data, last->bytes);
+    }
+  }
 }
 
 cache::free_block* pools::take_batch(int pool, int size_class) {
@@ -63,35 +69,51 @@ void pools::put_batch(int pool, int size_class, cache::free_block* head, std::ui
 void pools::carve(int pool, int size_class, char*& begin, char*& end) {
   const std::size_t block_bytes = bytes_of_class(size_class);
   central& c = central_[static_cast<std::size_t>(pool)];
-  std::lock_guard guard(c.lock);
   shelf& s = c.shelves[static_cast<std::size_t>(size_class)];
-  if (s.open_chunk < 0 || c.chunks[static_cast<std::size_t>(s.open_chunk)].used + block_bytes > c.chunks[static_cast<std::size_t>(s.open_chunk)].bytes) {
-    const std::size_t wanted = std::max(block_bytes, s.open_chunk < 0 ? first_chunk_bytes : chunk_bytes);
-    char* data = new_chunk(pool, wanted);
-    if (data == nullptr) throw std::bad_alloc();
-    c.chunks.push_back({data, wanted, 0, block_bytes});
-    s.open_chunk = static_cast<int>(c.chunks.size()) - 1;
-  }
-  chunk& k = c.chunks[static_cast<std::size_t>(s.open_chunk)];
+  const auto cut_one = [&] {
+    std::lock_guard guard(c.lock);
+    return cut(s, block_bytes, begin, end);
+  };
+  if (cut_one()) return;
+  std::lock_guard alone(c.growth);
+  while (!cut_one()) open_chunk(pool, s, block_bytes);  // perhaps somebody else has done it meanwhile
+}
+
+// The pool is locked. False: the open chunk has no block left.
+bool pools::cut(shelf& s, std::size_t block_bytes, char*& begin, char*& end) {
+  if (s.open == nullptr || s.open->used + block_bytes > s.open->bytes) return false;
+  chunk& k = *s.open;
   const std::size_t n = std::min<std::size_t>(batch_size(block_bytes), (k.bytes - k.used) / block_bytes);
   begin = k.data + k.used;
   end = begin + n * block_bytes;
   k.used += n * block_bytes;
+  return true;
 }
 
-// The pool is locked.
+// The caller grows the pool; nobody else opens a chunk. The last one is used up.
+void pools::open_chunk(int pool, shelf& s, std::size_t block_bytes) {
+  central& c = central_[static_cast<std::size_t>(pool)];
+  const std::size_t wanted = std::max(block_bytes, s.open == nullptr ? first_chunk_bytes : chunk_bytes);
+  auto made = std::make_unique<chunk>(chunk{nullptr, wanted, 0, block_bytes, nullptr});
+  made->data = new_chunk(pool, wanted);
+  std::lock_guard guard(c.lock);
+  made->next = c.chunks;
+  s.open = c.chunks = made.release();
+}
+
+// The caller grows the pool.
 char* pools::new_chunk(int pool, std::size_t bytes) {
   bytes = whole_pages(bytes);
   central& c = central_[static_cast<std::size_t>(pool)];
-  if (c.extents.empty() || c.extents.back().used + bytes > c.extents.back().bytes) {
-    const std::size_t next = c.extents.empty() ? first_extent_bytes : std::min(2 * c.extents.back().bytes, largest_extent_bytes);
-    std::size_t wanted = std::max(next, bytes);
-    char* data = new_extent(pool, wanted);
-    if (data == nullptr) data = new_extent(pool, wanted = bytes);  // address space may be limited
-    if (data == nullptr) return nullptr;
-    c.extents.push_back({data, wanted, 0});
+  if (c.extents == nullptr || c.extents->used + bytes > c.extents->bytes) {
+    const std::size_t next = c.extents == nullptr ? first_extent_bytes : std::min(2 * c.extents->bytes, largest_extent_bytes);
+    auto made = std::make_unique<extent>(extent{nullptr, std::max(next, bytes), 0, c.extents});
+    made->data = new_extent(pool, made->bytes);
+    if (made->data == nullptr) made->data = new_extent(pool, made->bytes = bytes);  // address space may be limited
+    if (made->data == nullptr) throw std::bad_alloc();
+    c.extents = made.release();
   }
-  extent& e = c.extents.back();
+  extent& e = *c.extents;
   char* p = e.data + e.used;
   e.used += bytes;
   // First touch is all there is: a worker refills from its own node, so touching now puts the pages there.
@@ -117,12 +139,13 @@ char* pools::new_extent(int pool, std::size_t bytes) {
 
 void pools::warm_up(int node) {
   central& c = central_[static_cast<std::size_t>(pool_of(node))];
-  std::lock_guard guard(c.lock);
-  if (!c.extents.empty()) return;
-  char* p = new_extent(pool_of(node), first_extent_bytes);
-  if (p == nullptr) return;  // whoever needs memory will be told
-  c.extents.push_back({p, first_extent_bytes, 0});
-  touch_pages(p, 1);
+  std::lock_guard alone(c.growth);
+  if (c.extents != nullptr) return;
+  auto made = std::make_unique<extent>(extent{nullptr, first_extent_bytes, 0, nullptr});
+  made->data = new_extent(pool_of(node), made->bytes);
+  if (made->data == nullptr) return;  // whoever needs memory will be told
+  touch_pages(made->data, 1);
+  c.extents = made.release();
 }
 
 void* pools::allocate_large(int pool, std::size_t bytes) {

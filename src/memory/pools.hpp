@@ -116,6 +116,7 @@ class cache {
     return *stocks_[static_cast<std::size_t>(pool)];
   }
   void make_stocks(int pool);
+  stocks* stocks_if_any(int pool) noexcept;
   block refill(int pool, int size_class, stock&);
   block allocate_elsewhere(std::size_t bytes, int pool);
   void release_elsewhere(block, std::size_t bytes) noexcept;
@@ -162,7 +163,7 @@ class pools {
   template <class F> void for_each_chunk(F&& f) const {
     for (const central& c : central_) {
       std::lock_guard guard(c.lock);
-      for (const chunk& k : c.chunks) f(k.data, k.used, k.block_bytes);
+      for (const chunk* k = c.chunks; k != nullptr; k = k->next) f(k->data, k->used, k->block_bytes);
     }
   }
 
@@ -174,23 +175,26 @@ class pools {
   struct chunk {
     char* data;
     std::size_t bytes;
-    std::size_t used;         // handed out so far
-    std::size_t block_bytes;  // 0: a large block of its own
+    std::size_t used;  // handed out so far
+    std::size_t block_bytes;
+    chunk* next;       // made before this one
   };
   struct shelf {  // one size class
     cache::free_block* batches = nullptr;
-    int open_chunk = -1;
+    chunk* open = nullptr;
   };
   struct extent {
     char* data;
     std::size_t bytes;
     std::size_t used;  // cut into chunks so far
+    extent* next;      // mapped before this one
   };
   struct alignas(cache_line_bytes) central {
     mutable spin_lock lock;
     std::array<shelf, class_count> shelves;
-    std::vector<chunk> chunks;
-    std::vector<extent> extents;  // chunks are cut from the last one
+    chunk* chunks = nullptr;    // all; the newest first
+    extent* extents = nullptr;  // likewise: chunks are cut from the first one. Whoever grows the pool may look at them
+    std::mutex growth;          // who gets memory from the system holds it: one at a time, and not `lock`
   };
   struct alignas(cache_line_bytes) usage {
     atomic<std::int64_t> live{0};
@@ -202,6 +206,8 @@ class pools {
   cache::free_block* take_batch(int pool, int size_class);
   void put_batch(int pool, int size_class, cache::free_block* head, std::uint32_t count) noexcept;
   void carve(int pool, int size_class, char*& begin, char*& end);
+  static bool cut(shelf&, std::size_t block_bytes, char*& begin, char*& end);
+  void open_chunk(int pool, shelf&, std::size_t block_bytes);
   char* new_chunk(int pool, std::size_t bytes);
   char* new_extent(int pool, std::size_t bytes);
   void* allocate_large(int pool, std::size_t bytes);

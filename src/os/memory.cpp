@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 #include <vector>
 
 namespace weir::os {
@@ -136,19 +137,19 @@ class page_mover {
 
 page_moves move_pages(void* first, std::size_t pages, int os_node) { return page_mover(static_cast<char*>(first), os_node).move(pages); }
 
-memory_backend& host_memory() {
-  static linux_memory m;
-  return m;
+// Never destroyed: pools of static objects give their memory back at the end of the process.
+template <class Backend>
+memory_backend& only_one() {
+  alignas(Backend) static std::byte place[sizeof(Backend)];
+  static memory_backend& made = *new (place) Backend;
+  return made;
 }
 
-memory_backend& pretended_memory() {
-  static ordinary_memory m;
-  return m;
-}
+memory_backend& host_memory() { return only_one<linux_memory>(); }
+memory_backend& pretended_memory() { return only_one<ordinary_memory>(); }
 
 std::size_t page_bytes() {
-  static const std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
+  return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace weir::os

@@ -43,7 +43,7 @@ scheduler::scheduler(const machine::description& m, std::vector<int> worker_node
       worker_nodes_(std::move(worker_nodes)),
       node_has_worker_(nodes_, 0),
       workers_of_node_(nodes_),
-      slots_(worker_nodes_.size() + max_guests),
+      slots_(worker_nodes_.size() + most_guest_slots),
       offers_(static_cast<int>(worker_nodes_.size())),
       containers_(policy_.discipline == place::queues::nodes ? std::make_unique<node_queue[]>(nodes_) : nullptr),
       required_(nodes_),
@@ -300,6 +300,7 @@ frame* scheduler::steal_from_guests(slot_queues& self) {
 }
 
 frame* scheduler::steal_round(slot_queues& self, manners how, bool far) {
+  if (frame* f = central_.pop()) return f;
   if (containers_ != nullptr && far)
     if (frame* f = take_from_far_containers(self)) return f;
   const auto& levels = victims_[static_cast<std::size_t>(self.node)];

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace weir::sched {
@@ -95,14 +96,22 @@ class scheduler {
   // Makes a worker's queues; to be called by the worker itself, so that they lie on its node. All workers' queues must
   // exist before anything else is called.
   void make_worker_slot(int worker);
-  // Queues for one more guest; -1 when there are max_guests already. Slots are never removed. Serialised by the caller.
+  // Queues for one more guest; -1 when there are most_guest_slots already. Slots are never removed. Serialised by the
+  // caller. Throws std::bad_alloc, and nothing has changed.
   int add_guest(int node);
 
   // Sends a task that became ready on `self` where its affinity or the policy wants it: to a node, or to the central
   // queue. False: it stays with `self`, which runs it next or keeps it with push_own(). Wakes workers of a node it
   // sent the task to, nobody else: call published() after a batch.
   bool route(slot_queues& self, frame* f) { return (routes_all_ || f->required) && route_elsewhere(self, f); }
-  void push_own(slot_queues& self, frame* f) { (f->priority > 0 ? self.urgent : self.normal).push(f); }
+  // If there is no memory for a longer queue, the task goes where everybody looks who has nothing to do.
+  void push_own(slot_queues& self, frame* f) noexcept {
+    try {
+      (f->priority > 0 ? self.urgent : self.normal).push(f);
+    } catch (const std::bad_alloc&) {
+      central_.push(f);
+    }
+  }
   void published(slot_queues& self);
   // What became ready by a small task goes back to where that was taken from, or both workers would go on to share what
   // is better left with one. False: it does not.
@@ -203,6 +212,7 @@ class scheduler {
   sleep_control<> sleep;
 
   static constexpr int max_guests = 1024;
+  static constexpr int most_guest_slots = max_guests + 1;  // one is not a thread's own: engine::slot_to_release
   // What a worker of another node is left with: it will get to these soon, near their data. Fewer: tasks that were just
   // placed are stolen back, and locality with them. More: imbalance between nodes lasts longer.
   static constexpr std::size_t far_reserve_tasks = 3;
@@ -268,7 +278,7 @@ class scheduler {
   atomic<int> dozing_{0}, dozing_hungry_{0};  // of those asleep: how many doze, and were not hungry before or were
   atomic<int> watching_{0};  // of those asleep: how many leave small tasks to others
   offer_board offers_;
-  locked_queue central_;
+  locked_queue central_;  // under queues::central, and of what other queues have no memory for
   std::unique_ptr<node_queue[]> containers_;         // by node, under queues::nodes
   std::vector<std::vector<int>> nodes_by_distance_;  // by node: other nodes with workers, nearest first
   std::vector<locked_queue> required_;  // by node

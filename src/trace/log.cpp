@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <utility>
 
 namespace weir::trace {
 
@@ -75,7 +77,7 @@ void for_each_producer(frame* t, F&& f) {
     }
   }
   if (claim != nullptr)
-    for (const auto& w : claim->waits) f(w->producer);
+    for (std::size_t i = 0; i < claim->used; i++) f(claim->waits[i].producer);
 }
 
 // An empty vector may have no memory to copy from.
@@ -103,10 +105,13 @@ log::start log::begin(int& stolen_from, bool nested) const {
   return {now(), from, nested};
 }
 
+// If there is no memory the log stays as it is but for the records of the chunk, which is closed or empty.
 void log::change_chunk(std::size_t bytes) {
   close_chunk();
   const std::size_t wanted = std::max(bytes, chunk_bytes);
   if (open_ == nullptr || open_bytes_ < wanted) {
+    open_.reset();
+    at_ = end_ = nullptr;
     open_ = std::make_unique_for_overwrite<std::byte[]>(wanted);
     open_bytes_ = wanted;
   }
@@ -119,12 +124,18 @@ void log::change_chunk(std::size_t bytes) {
 
 void log::close_chunk() {
   if (open_ == nullptr || at_ == open_.get()) return;
-  const auto used = static_cast<std::size_t>(at_ - open_.get());
+  const std::size_t used = static_cast<std::size_t>(at_ - open_.get());
+  const std::uint64_t in_chunk = tasks_ - std::exchange(open_tasks_, tasks_);
   at_ = end_ = open_.get();
   std::uint64_t offset = 0;
-  if (common_.chunks_left.fetch_sub(1, std::memory_order_relaxed) > 0) chunks_.push_back({std::move(open_), 0, used});
-  else if (common_.spill.write(open_.get(), used, offset)) chunks_.push_back({nullptr, offset, used});
-  else lost_ += tasks_ - open_tasks_;
+  try {
+    if (chunks_.size() == chunks_.capacity()) chunks_.reserve(std::max<std::size_t>(8, 2 * chunks_.size()));
+    if (common_.chunks_left.fetch_sub(1, std::memory_order_relaxed) > 0) chunks_.push_back({std::move(open_), 0, used});
+    else if (common_.spill.write(open_.get(), used, offset)) chunks_.push_back({nullptr, offset, used});
+    else lost_ += in_chunk;
+  } catch (const std::bad_alloc&) {
+    lost_ += in_chunk;
+  }
 }
 
 std::vector<chunk>& log::finish() {
@@ -216,14 +227,23 @@ void log::collect_edges(frame* f, task_record& r) {
   edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
 }
 
-void log::task(frame* f, start s, int here, const char* cause) {
+void log::task(frame* f, start s, int here, const char* cause) noexcept {
   const std::uint64_t end = since_start(now());
+  try {
+    append_task_record(f, s, end, here, cause);
+    last_end_ = end;
+  } catch (const std::bad_alloc&) {
+    lost_++;
+    open_tasks_++;  // of the chunk it is none
+  }
+  tasks_++;
+  if (end >= next_sample_) [[unlikely]] sample_buffers(end);
+}
+
+void log::append_task_record(frame* f, start s, std::uint64_t end, int here, const char* cause) {
   const int pushed_from = frame::sender_in(f->pending.load(std::memory_order_relaxed));
   const bool usual = f->unusual == 0 && cause == nullptr && s.stolen_from < 0 && (pushed_from < 0 || pushed_from == worker_) && nodes_ == 1 && f->accesses <= most_usual_inputs;
   if (!usual || !append_usual(f, s, end, here)) append_unusual(f, s, end, here, pushed_from, cause);
-  last_end_ = end;
-  tasks_++;
-  if (end >= next_sample_) [[unlikely]] sample_buffers(end);
 }
 
 void log::make_room(std::size_t record_bytes) {
@@ -344,18 +364,27 @@ bool log::append_short(const task_record& r) {
   return true;
 }
 
-void log::sample_buffers(std::uint64_t time) {
+void log::sample_buffers(std::uint64_t time) noexcept {
   next_sample_ = time + sample_ticks_;
   for (const int place : places_) {
     const buffers_record r{.head = {.kind = kind::buffers, .bytes = sizeof(buffers_record)}, .time = time, .place = place, .bytes = buffers_.live_bytes(place)};
-    std::memcpy(append(sizeof r), &r, sizeof r);
+    append_if_possible(r);
   }
 }
 
-void log::slept(std::uint64_t begin_ticks, bool nested) {
+void log::slept(std::uint64_t begin_ticks, bool nested) noexcept {
   const sleep_record r{.head = {.kind = kind::sleep, .bytes = sizeof(sleep_record)}, .begin = since_start(begin_ticks), .end = since_start(now()), .nested = nested};
-  std::memcpy(append(sizeof r), &r, sizeof r);
+  append_if_possible(r);
   sample_buffers(r.end);
+}
+
+// What a reader does without, if there is no memory.
+template <class Record>
+void log::append_if_possible(const Record& r) noexcept {
+  try {
+    std::memcpy(append(sizeof r), &r, sizeof r);
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 }  // namespace weir::trace

@@ -79,9 +79,9 @@ class alignas(cache_line_bytes) log {
   start begin(int& stolen_from, bool nested) const;
   // After the body, before the task's outputs are published. `here`: the node it ran on; `cause`: as in
   // flow::complete(). Some 330 instructions for most tasks with three inputs, beside the looks at the clock and the cache
-  // misses it takes to see who wrote an input.
-  void task(frame*, start, int here, const char* cause);
-  void slept(std::uint64_t begin_ticks, bool nested);
+  // misses it takes to see who wrote an input. What there is no memory for is not written down: lost().
+  void task(frame*, start, int here, const char* cause) noexcept;
+  void slept(std::uint64_t begin_ticks, bool nested) noexcept;
   std::uint64_t now() const { return common_.clock.now(); }
 
   // For who reads it, when nobody writes any more.
@@ -118,12 +118,14 @@ class alignas(cache_line_bytes) log {
   std::uint8_t name_index(const char* name);
   bool append_usual(frame*, start, std::uint64_t end, int here);
   bool append_plain(frame*, std::uint64_t gap, std::uint64_t duration, bool nested, int here);
+  void append_task_record(frame*, start, std::uint64_t end, int here, const char* cause);
   void append_unusual(frame*, start, std::uint64_t end, int here, int pushed_from, const char* cause);
   void append_task(const task_record&);
   bool append_short(const task_record&);
   void count_bytes(frame*, int here, task_record&);
   void collect_edges(frame*, task_record&);
-  void sample_buffers(std::uint64_t ticks);
+  void sample_buffers(std::uint64_t ticks) noexcept;
+  template <class Record> void append_if_possible(const Record&) noexcept;
 
   common& common_;
   const int worker_, nodes_;

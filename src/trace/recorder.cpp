@@ -1,6 +1,7 @@
 // A recorder's file: checked before the run, written after it.
 #include "trace/recorder.hpp"
 
+#include "os/os.hpp"
 #include "trace/chrome.hpp"
 
 #include <weir/error.hpp>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <numeric>
 
 namespace weir::trace {
@@ -35,10 +37,11 @@ std::string checked(std::string path) {
   return path;
 }
 
-// How many traces this process has written to a path.
+// How many traces this process has written to a path. Kept to the end: a runtime may be a static object.
 int next_number(const std::string& path) {
-  static std::mutex mutex;
-  static std::map<std::string, int> numbers;
+  const os::fork_shield shield;
+  static std::mutex& mutex = *new std::mutex;
+  static auto& numbers = *new std::map<std::string, int>;
   std::lock_guard guard(mutex);
   return ++numbers[path];
 }
@@ -47,7 +50,7 @@ int next_number(const std::string& path) {
 std::string numbered(const std::string& path, int number) {
   if (number == 1) return path;
   const fs::path p(path);
-  return (p.parent_path() / (p.stem().string() + "." + std::to_string(number) + p.extension().string())).string();
+  return os::join_paths(p.parent_path().native(), p.stem().native() + "." + std::to_string(number) + p.extension().native());
 }
 
 // Places that a worker's log samples: its own node; worker 0's also those that nobody else looks at.
@@ -67,7 +70,7 @@ log& recorder::make_log(int worker, int node, int nodes, const memory::pools& bu
   return *logs_.emplace_back(std::move(made));
 }
 
-void recorder::write(const about& a) {
+void recorder::write(const about& a) try {
   std::vector<log*> logs;
   std::uint64_t tasks = 0;
   for (const auto& l : logs_) {
@@ -77,6 +80,8 @@ void recorder::write(const about& a) {
   if (tasks == 0) return;
   common_.clock.synchronize();
   write_chrome(numbered(path_, next_number(path_)), a, common_, logs);
+} catch (const std::bad_alloc&) {
+  throw error("trace file " + path_ + ": cannot be written: there is no memory left");
 }
 
 }  // namespace weir::trace

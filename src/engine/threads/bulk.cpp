@@ -3,6 +3,7 @@
 #include "engine/threads/engine.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <string>
@@ -94,8 +95,10 @@ class bulk_worker {
         else run_.body.call(run_.body.callable, run_.members.item + run_.members.begin[t], run_.members.size(t));
       } catch (...) {
         run_.failed.store(1, std::memory_order_relaxed);
-        const std::string name = std::to_string(t) + (run_.members.item == nullptr ? "" : " (an aggregate of " + std::to_string(run_.members.size(t)) + " tasks)");
-        engine_.record_failure(slot_.queues.running, name.c_str(), std::current_exception());
+        char name[64];
+        if (run_.members.item == nullptr) std::snprintf(name, sizeof name, "%u", t);
+        else std::snprintf(name, sizeof name, "%u (an aggregate of %zu task%s)", t, std::size_t{run_.members.size(t)}, run_.members.size(t) == 1 ? "" : "s");
+        engine_.record_failure(slot_.queues.running, std::current_exception(), name);
         skipped = true;
       }
     }

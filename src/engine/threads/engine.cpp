@@ -1,63 +1,55 @@
 // Making and ending an engine, and finding the calling thread's slot.
 #include "engine/threads/engine.hpp"
 
-#include <map>
+#include <climits>
+#include <cstring>
+#include <new>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include <pthread.h>
 
 namespace weir::engine {
 namespace {
 
-atomic<std::uint64_t> next_id{1};
+atomic<std::uint64_t> next_id{1}, next_guest{1};
 
-// Engines alive, so that a thread that ends can hand its guest slots back.
+// Engines alive, so that a thread that ends can hand its guest slots back. Like all that is kept about threads it is never
+// destroyed: runtimes may be static objects, and end after whatever else is static or a thread's own.
 std::mutex& registry_mutex() {
-  static std::mutex m;
+  static constinit std::mutex m;
   return m;
 }
-std::map<std::uint64_t, engine*>& registry() {
-  static std::map<std::uint64_t, engine*> r;
-  return r;
+constinit engine* newest = nullptr;
+
+// A child that is forked finds the registry whole and unlocked.
+struct registry_lock {
+  os::fork_shield shield;
+  std::lock_guard<std::mutex> guard{registry_mutex()};
+};
+
+// Its destructor is called when a thread ends, after those of the thread's objects; for the main thread only if that
+// ends before the process does.
+constinit pthread_key_t exit_key{};
+constinit bool exit_key_made = false;
+
+// libweir may be unloaded before the threads end that have used it.
+[[gnu::destructor]] void delete_exit_key() {
+  if (std::exchange(exit_key_made, false)) pthread_key_delete(exit_key);
 }
+
+thread_local constinit std::uint64_t this_guest = 0;     // the calling thread's number; 0: it needed none so far
+thread_local constinit thread_binding as_worker;         // in the engine whose worker the thread is: it may use others meanwhile
 
 }  // namespace
 
 thread_local constinit thread_binding used_last;
 
-// What a thread remembers: its slot in the engine it used last, and all its guest slots.
-struct thread_exit {
-  struct guest {
-    std::uint64_t engine_id;
-    int index;
-  };
-  std::vector<guest> guests;
-
-  static void take_back(engine& e, int index) { e.slot_at(index)->taken.store(0, std::memory_order_release); }
-  // Threads may outlive many engines.
-  void remember(guest g) {
-    constexpr std::size_t many = 64;
-    if (guests.size() >= many) {
-      std::lock_guard guard(registry_mutex());
-      std::erase_if(guests, [](const guest& old) { return !registry().contains(old.engine_id); });
-    }
-    guests.push_back(g);
-  }
-  ~thread_exit() {
-    std::lock_guard guard(registry_mutex());
-    for (const guest& g : guests)
-      if (const auto it = registry().find(g.engine_id); it != registry().end()) take_back(*it->second, g.index);
-  }
-};
-
 namespace {
-
-thread_local thread_binding as_worker;  // in the engine whose worker the thread is: it may use others meanwhile
 
 // A forked child looks again and then finds out that the workers stayed in the parent.
 [[maybe_unused]] const int forget_binding = pthread_atfork(nullptr, nullptr, [] { used_last = as_worker = {}; });
-
-thread_local thread_exit leaving;
 
 std::vector<int> nodes_of(const machine::description& m, const std::vector<int>& cpus) {
   std::vector<int> nodes;
@@ -81,58 +73,80 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       backlog_limit_(o.backlog != 0 ? o.backlog : 4096 + 1024 * worker_cpus.size()),
       shared_(m.is_host ? os::host_memory() : os::pretended_memory(), os_nodes_of(m), p.outputs),
       scheduler_(m, nodes_of(m, worker_cpus), std::move(p)),
-      slots_(worker_cpus.size() + sched::scheduler::max_guests),
+      slots_(worker_cpus.size() + sched::scheduler::most_guest_slots),
+      guests_(sched::scheduler::most_guest_slots),
+      slot_to_release_(make_slot_to_release()),
       bound_(o.bind && m.is_host),
       spin_ns_(o.spin_ns),
       one_worker_(worker_cpus.size() == 1),
+      stack_(o.stack),
       recorder_(o.recorder),
       watched_(!bound_ || recorder_ != nullptr),
       workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())) {
   shared_.traced = recorder_ != nullptr;
+  if (given_up_.claim_failure()) given_up_.note_failure(nullptr);  // no more of them
   prepare_asymmetric_fences();
   for (std::size_t i = 0; i < m.cpus.size(); i++) {
     const auto os = static_cast<std::size_t>(m.cpus[i].os_index);
     if (node_of_os_cpu_.size() <= os) node_of_os_cpu_.resize(os + 1, -1);
     node_of_os_cpu_[os] = m.cpus[i].node;
   }
+  make_exit_key();
   start_workers(worker_cpus);
-  std::lock_guard guard(registry_mutex());
-  registry().emplace(id_, this);
+  enter_registry();
 }
 
 engine::~engine() {
-  {
-    std::lock_guard guard(registry_mutex());
-    registry().erase(id_);
-  }
+  leave_registry();
   stop();
-  delete_slots();
+}
+
+void engine::enter_registry() {
+  const registry_lock guard;
+  older_ = newest;
+  newest = this;
+}
+
+void engine::leave_registry() {
+  const registry_lock guard;
+  engine** to = &newest;
+  while (*to != this) to = &(*to)->older_;
+  *to = older_;
 }
 
 void engine::start_workers(const std::vector<int>& cpus) {
+  const auto cannot_start = [all = cpus.size()](std::size_t w, const std::string& why, const char* expected) {
+    return error("the thread of worker " + std::to_string(w) + " of " + std::to_string(all) + " cannot be started: " + why + "; expected " + expected);
+  };
+  const std::vector<std::vector<int>> bound_to = machine::bindings(machine_, cpus);
+  threads_.reserve(cpus.size());
   for (std::size_t w = 0; w < cpus.size(); w++) {
-    try {
-      threads_.emplace_back([this, w, cpu = cpus[w]] { worker_main(static_cast<int>(w), cpu); });
-    } catch (const std::system_error& e) {
+    const auto give_up = [&] {
       stopping_.store(1, std::memory_order_relaxed);
       workers_to_come_.count_down(static_cast<std::ptrdiff_t>(cpus.size() - w));
       stop();
-      delete_slots();
-      throw error("the thread of worker " + std::to_string(w) + " of " + std::to_string(cpus.size()) + " cannot be started: " + e.code().message() +
-                  "; expected a system that allows as many threads and their stacks (ulimit -u -v, the container's limit of processes)");
+    };
+    try {
+      threads_.emplace_back(stack_, [this, w, &bound_to](os::stack_bounds stack) { worker_main(static_cast<int>(w), bound_to[w], stack); });
+    } catch (const std::system_error& e) {
+      give_up();
+      throw cannot_start(w, e.code().message(), "a system that allows as many threads and their stacks (ulimit -u -v, the container's limit of processes)");
+    } catch (...) {
+      give_up();
+      throw;
     }
   }
   workers_to_come_.wait();
-}
-
-void engine::delete_slots() {
-  for (auto& s : slots_) delete s.load(std::memory_order_relaxed);
+  const int without = worker_without_memory_.load(std::memory_order_relaxed);
+  if (without < 0) return;
+  stop();
+  throw cannot_start(static_cast<std::size_t>(without), "there is no memory left for its queues", "some 100 KiB a worker (ulimit -v, the container's limit of memory)");
 }
 
 void engine::stop() {
   stopping_.store(1, std::memory_order_seq_cst);
   scheduler_.sleep.wake_all();
-  for (std::thread& t : threads_) t.join();
+  for (os::thread& t : threads_) t.join();
   threads_.clear();
 }
 
@@ -156,53 +170,115 @@ void engine::refresh_node(slot& s) {
   s.queues.node = s.flow.node = node_of_calling_cpu();
 }
 
-// A slot nobody uses any more serves the next thread; what is left in its queues stays there to be stolen.
 slot& engine::guest_slot() {
   throw_if_forked();
-  if (as_worker.engine_id == id_) {
-    used_last = as_worker;
-    return *used_last.current;
-  }
-  for (const auto& g : leaving.guests)
-    if (g.engine_id == id_) {
-      used_last = {id_, slot_at(g.index)};
-      return *used_last.current;
-    }
-  std::lock_guard guard(guests_mutex_);
-  slot* found = nullptr;
-  for (int i = scheduler_.worker_count(); i < scheduler_.slot_count() && found == nullptr; i++) {
-    slot* s = slot_at(i);
-    if (s->taken.load(std::memory_order_acquire) == 0) found = s;
-  }
-  if (found == nullptr) {
-    const int index = scheduler_.add_guest(node_of_calling_cpu());
-    if (index < 0) throw error("more than " + std::to_string(sched::scheduler::max_guests) + " threads use one weir::runtime at once");
-    found = new slot(*this, shared_, scheduler_.slot(index), false);
-    slots_[static_cast<std::size_t>(index)].store(found, std::memory_order_release);
-  }
-  found->taken.store(1, std::memory_order_relaxed);
-  refresh_node(*found);
-  leaving.remember({id_, found->index()});
-  used_last = {id_, found};
-  return *found;
+  slot* const mine = as_worker.engine_id == id_ ? as_worker.current : own_guest_slot();
+  used_last = {id_, mine != nullptr ? mine : &take_guest_slot()};
+  return *used_last.current;
 }
 
-void engine::become_worker(slot& s) {
-  s.floors = stack_floors(os::this_thread_stack());
+slot* engine::guest_slot_if_any() noexcept {
+  try {
+    return &guest_slot();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+// A thread finds what it has written itself, without a lock.
+slot* engine::own_guest_slot() const {
+  if (this_guest == nobody) return nullptr;
+  const int first = scheduler_.worker_count(), end = scheduler_.slot_count();
+  for (int i = first; i < end; i++)
+    if (guests_[static_cast<std::size_t>(i - first)].load(std::memory_order_relaxed) == this_guest) return slot_at(i);
+  return nullptr;
+}
+
+slot& engine::take_guest_slot() {
+  if (this_guest == nobody) {
+    if (const int e = pthread_setspecific(exit_key, &exit_key); e != 0) throw error(std::string("a thread cannot use a weir::runtime: the system has no memory for what it keeps of a thread: ") + std::strerror(e));
+    this_guest = next_guest.fetch_add(1, std::memory_order_relaxed);
+  }
+  std::lock_guard guard(guests_mutex_);
+  const int index = free_guest_slot();
+  slot& s = guest_slot_at(index);
+  guest_at(index).store(this_guest, std::memory_order_relaxed);
+  refresh_node(s);
+  return s;
+}
+
+// One that nobody uses any more serves the next thread; what is left in its queues stays there to be stolen.
+int engine::free_guest_slot() {
+  for (int i = scheduler_.worker_count(); i < scheduler_.slot_count(); i++)
+    if (guest_at(i).load(std::memory_order_acquire) == nobody) return i;
+  const int index = scheduler_.add_guest(node_of_calling_cpu());
+  if (index < 0) throw error("more than " + std::to_string(sched::scheduler::max_guests) + " threads use one weir::runtime at once");
+  return index;
+}
+
+// Its queues are there; itself too, unless there was no memory for it before.
+slot& engine::guest_slot_at(int index) {
+  if (slot_at(index) == nullptr) slots_.set(index, std::make_unique<slot>(*this, shared_, scheduler_.slot(index), false));
+  return *slot_at(index);
+}
+
+// Made before it is needed, for then there may be no memory.
+slot& engine::make_slot_to_release() {
+  const int index = scheduler_.add_guest(0);
+  guest_at(index).store(whoever_lets_go, std::memory_order_relaxed);
+  return guest_slot_at(index);
+}
+
+void engine::forget_guest(std::uint64_t guest) {
+  for (auto& g : guests_)
+    if (g.load(std::memory_order_relaxed) == guest) g.store(nobody, std::memory_order_release);
+}
+
+// If another key's destructor uses a runtime after this, the thread gets a new number, and this is called again.
+void engine::thread_ends(void*) {
+  const std::uint64_t guest = std::exchange(this_guest, nobody);
+  used_last = {};
+  const registry_lock guard;
+  for (engine* e = newest; e != nullptr; e = e->older_) e->forget_guest(guest);
+}
+
+void engine::make_exit_key() {
+  const registry_lock guard;
+  if (exit_key_made) return;
+  if (const int e = pthread_key_create(&exit_key, &thread_ends); e != 0)
+    throw error(std::string("weir cannot learn when threads end: pthread_key_create: ") + std::strerror(e) + "; expected a program that leaves one of its " + std::to_string(PTHREAD_KEYS_MAX) + " keys");
+  exit_key_made = true;
+}
+
+void engine::become_worker(slot& s, os::stack_bounds stack) {
+  s.floors = stack_floors(stack);
   used_last = as_worker = {id_, &s};
 }
 
-void engine::worker_main(int worker, int cpu) {
-  os::name_this_thread(("weir " + std::to_string(worker)).c_str());
-  if (bound_ && !os::bind_this_thread(machine_.cpus[static_cast<std::size_t>(cpu)].os_index)) bind_refused_.store(1, std::memory_order_relaxed);
-  // Made here so that it lies on the worker's own node.
+// Made by the worker itself so that it lies on its own node.
+slot& engine::make_worker(int worker) {
   scheduler_.make_worker_slot(worker);
-  auto* mine = new slot(*this, shared_, scheduler_.slot(worker), true);
-  if (recorder_ != nullptr) mine->log = &recorder_->make_log(worker, mine->queues.node, machine_.node_count(), shared_.buffers);
-  become_worker(*mine);
+  auto made = std::make_unique<slot>(*this, shared_, scheduler_.slot(worker), true);
+  slot& mine = *made;
+  if (recorder_ != nullptr) mine.log = &recorder_->make_log(worker, mine.queues.node, machine_.node_count(), shared_.buffers);
   if (shared_.several_nodes)
-    for (memory::pools* p : {&shared_.frames, &shared_.buffers}) p->warm_up(mine->queues.node);
-  slots_[static_cast<std::size_t>(worker)].store(mine, std::memory_order_release);
+    for (memory::pools* p : {&shared_.frames, &shared_.buffers}) p->warm_up(mine.queues.node);
+  slots_.set(worker, std::move(made));
+  return mine;
+}
+
+// Reads `os_cpus` before it says that it is there: start_workers() may go on then.
+void engine::worker_main(int worker, const std::vector<int>& os_cpus, os::stack_bounds stack) {
+  os::name_this_thread(("weir " + std::to_string(worker)).c_str());
+  slot* mine = nullptr;
+  try {
+    if (bound_ && !os::bind_this_thread(os_cpus)) bind_refused_.store(1, std::memory_order_relaxed);
+    mine = &make_worker(worker);
+    become_worker(*mine, stack);
+  } catch (const std::bad_alloc&) {
+    worker_without_memory_.store(worker, std::memory_order_relaxed);
+    stopping_.store(1, std::memory_order_relaxed);
+  }
   // Nobody may look into a slot that is not there yet. Asleep: those to come may need this one's CPU.
   workers_to_come_.arrive_and_wait();
   if (stopping_.load(std::memory_order_relaxed) != 0) return;
