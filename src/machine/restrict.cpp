@@ -1,7 +1,6 @@
 // What the process may use of the machine, applied to its description.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 
 #include "machine/detail.hpp"
@@ -123,7 +122,7 @@ void note_odd_nodes(description& m) {
 
 void assign_nodes_from_sysfs(description& m, const std::string& root) {
   for (std::size_t n = 0; n < m.nodes.size(); n++) {
-    std::ifstream file(std::filesystem::path(root) / "sys/devices/system/node" / ("node" + std::to_string(m.nodes[n].os_index)) / "cpulist");
+    std::ifstream file(os::join_paths(root, "sys/devices/system/node/node" + std::to_string(m.nodes[n].os_index) + "/cpulist"));
     std::string text;
     if (!file || (std::getline(file, text), file.bad())) continue;
     auto listed = os::parse_index_list(text);

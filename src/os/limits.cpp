@@ -65,8 +65,8 @@ std::optional<std::vector<int>> memory_nodes_from_kernel() {
   return std::nullopt;
 }
 
-std::optional<std::vector<int>> list_from_status(const fs::path& root, std::string_view key) {
-  std::ifstream file(root / "proc/self/status");
+std::optional<std::vector<int>> list_from_status(const std::string& root, std::string_view key) {
+  std::ifstream file(join_paths(root, "proc/self/status"));
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(key)) continue;
     std::size_t start = line.find_first_not_of(" \t", key.size());
@@ -101,9 +101,9 @@ bool has_word(const std::string& comma_list, std::string_view word) {
   return false;
 }
 
-std::vector<hierarchy> mounted_hierarchies(const fs::path& root) {
+std::vector<hierarchy> mounted_hierarchies(const std::string& root) {
   std::vector<hierarchy> found;
-  std::ifstream file(root / "proc/self/mountinfo");
+  std::ifstream file(join_paths(root, "proc/self/mountinfo"));
   for (std::string line; std::getline(file, line);) {
     // "31 23 0:28 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER_OPTIONS"
     std::istringstream fields(line);
@@ -117,8 +117,8 @@ std::vector<hierarchy> mounted_hierarchies(const fs::path& root) {
 }
 
 // The process's cgroup in the unified hierarchy ("0::/path") or in the one with the controller ("4:cpu,cpuacct:/path").
-std::optional<std::string> own_cgroup(const fs::path& root, bool unified, std::string_view controller) {
-  std::ifstream file(root / "proc/self/cgroup");
+std::optional<std::string> own_cgroup(const std::string& root, bool unified, std::string_view controller) {
+  std::ifstream file(join_paths(root, "proc/self/cgroup"));
   for (std::string line; std::getline(file, line);) {
     std::size_t first = line.find(':'), second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
@@ -130,10 +130,13 @@ std::optional<std::string> own_cgroup(const fs::path& root, bool unified, std::s
 
 // The cgroup's path below the mount point. A cgroup outside of what is mounted (a container without its own cgroup
 // namespace) is seen as the mount point itself.
-fs::path below_mount(const hierarchy& h, const std::string& cgroup) {
-  fs::path relative = fs::path(cgroup).lexically_relative(h.mount_root);
-  bool outside = relative.empty() || *relative.begin() == ".." || cgroup.find("..") != std::string::npos;
-  return outside || relative == "." ? fs::path() : relative;
+std::string below_mount(const hierarchy& h, std::string_view cgroup) {
+  std::string_view top = h.mount_root;
+  while (top.ends_with('/')) top.remove_suffix(1);
+  while (cgroup.ends_with('/')) cgroup.remove_suffix(1);
+  const bool inside = cgroup.starts_with(top) && (cgroup.size() == top.size() || cgroup[top.size()] == '/');
+  if (!inside || cgroup.size() == top.size() || cgroup.find("..") != std::string_view::npos) return {};
+  return std::string(cgroup.substr(top.size() + 1));
 }
 
 // A limit as one cgroup sets it, and the file that does.
@@ -142,19 +145,19 @@ struct limit {
   std::string file;
 };
 
-std::optional<limit> cpu_limit_in(const fs::path& directory, bool unified) {
+std::optional<limit> cpu_limit_in(const std::string& directory, bool unified) {
   std::string file = unified ? "cpu.max" : "cpu.cfs_quota_us", quota, period;
-  std::ifstream in(directory / file);
+  std::ifstream in(join_paths(directory, file));
   in >> quota >> period;  // version 2 has both, "max 100000" or "150000 100000"; version 1 has -1 for unlimited
-  if (!unified) std::ifstream(directory / "cpu.cfs_period_us") >> period;
+  if (!unified) std::ifstream(join_paths(directory, "cpu.cfs_period_us")) >> period;
   auto q = parse_positive(quota), p = parse_positive(period);
   if (!q || !p) return std::nullopt;
   return limit{*q / *p, file};
 }
 
-std::optional<limit> memory_limit_in(const fs::path& directory, bool unified) {
+std::optional<limit> memory_limit_in(const std::string& directory, bool unified) {
   std::string file = unified ? "memory.max" : "memory.limit_in_bytes", bytes;
-  std::ifstream(directory / file) >> bytes;
+  std::ifstream(join_paths(directory, file)) >> bytes;
   auto value = parse_positive(bytes);
   if (!value || *value >= 0x1p60) return std::nullopt;  // version 1 writes unlimited as the largest page-aligned number
   return limit{*value, file};
@@ -162,19 +165,17 @@ std::optional<limit> memory_limit_in(const fs::path& directory, bool unified) {
 
 // The smallest limit of the process's cgroup and its ancestors, in every hierarchy that has the controller.
 template <typename LimitIn>
-std::optional<limit> smallest(const fs::path& root, std::string_view controller, LimitIn limit_in) {
+std::optional<limit> smallest(const std::string& root, std::string_view controller, LimitIn limit_in) {
   std::optional<limit> result;
   for (const hierarchy& h : mounted_hierarchies(root)) {
     if (!h.unified && !has_word(h.controllers, controller)) continue;
     auto cgroup = own_cgroup(root, h.unified, controller);
     if (!cgroup) continue;
-    fs::path point = fs::path(h.mount_point).relative_path();
-    fs::path below = below_mount(h, *cgroup);
-    while (true) {
-      auto found = limit_in(root / point / below, h.unified);
-      if (found && (!result || found->value < result->value)) result = limit{found->value, ("/" / point / below / found->file).string()};
+    for (std::string below = below_mount(h, *cgroup);; below.erase(below.find_last_of('/') == std::string::npos ? 0 : below.find_last_of('/'))) {
+      const std::string directory = join_paths(h.mount_point, below);
+      auto found = limit_in(join_paths(root, directory), h.unified);
+      if (found && (!result || found->value < result->value)) result = limit{found->value, join_paths(join_paths("/", directory), found->file)};
       if (below.empty()) break;
-      below = below.parent_path();
     }
   }
   return result;
@@ -213,7 +214,15 @@ std::string format_index_list(const std::vector<int>& indices) {
   return text;
 }
 
-limits read_limits(const fs::path& root) {
+std::string join_paths(std::string_view left, std::string_view right) {
+  while (right.starts_with('/')) right.remove_prefix(1);
+  std::string joined(left);
+  if (!left.empty() && !left.ends_with('/') && !right.empty()) joined += '/';
+  return joined.append(right);
+}
+
+limits read_limits(const fs::path& root_path) {
+  const std::string& root = root_path.native();
   limits result;
   if (root == "/") {
     result.cpus = affinity_from_kernel();

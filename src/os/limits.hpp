@@ -32,4 +32,8 @@ std::optional<std::vector<int>> parse_index_list(std::string_view text);
 // The reverse: {0,1,2,3,8} becomes "0-3,8". Expects ascending indices.
 std::string format_index_list(const std::vector<int>& indices);
 
+// "a" and "b", or "a/" and "/b": "a/b"; nothing and "b": "b". In place of std::filesystem::path's operator/, which in GCC's
+// library (12) destroys what is not there when it finds no memory.
+std::string join_paths(std::string_view left, std::string_view right);
+
 }  // namespace weir::os

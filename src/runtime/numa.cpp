@@ -10,7 +10,7 @@ namespace weir {
 namespace {
 
 const std::vector<machine::node>& host_nodes() {
-  static const std::vector<machine::node> nodes = machine::host().nodes;
+  static const auto& nodes = *new std::vector<machine::node>(machine::host().nodes);  // to the end: moves may be static objects'
   return nodes;
 }
 

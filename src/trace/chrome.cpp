@@ -29,12 +29,14 @@ class output {
   explicit output(std::string path) : path_(std::move(path)) {
     struct stat before{};
     regular_ = ::stat(path_.c_str(), &before) != 0 || S_ISREG(before.st_mode);
+    text_.reserve(buffer_bytes + 4096);
     file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file_ < 0) fail();
-    text_.reserve(buffer_bytes + 4096);
   }
   ~output() {
-    if (file_ >= 0) ::close(file_);
+    if (file_ < 0) return;
+    ::close(file_);  // something was thrown: half a file is none
+    if (regular_) ::unlink(path_.c_str());
   }
   output(const output&) = delete;
   output& operator=(const output&) = delete;
@@ -321,7 +323,7 @@ void write_chrome(const std::string& path, const about& a, common& c, const std:
   out.close();
   std::uint64_t lost = 0;
   for (const log* l : logs) lost += l->lost();
-  if (lost > 0) throw error("trace file " + path + ": " + std::to_string(lost) + " tasks are missing, there was no room for them beside it");
+  if (lost > 0) throw error("trace file " + path + ": " + std::to_string(lost) + " tasks are missing, there was no room for them in memory or beside it");
   if (unreadable > 0) throw error("trace file " + path + ": incomplete, what was laid aside on disk could not be read back");
 }
 

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <utility>
 
 namespace weir::trace {
 
@@ -225,14 +227,23 @@ void log::collect_edges(frame* f, task_record& r) {
   edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
 }
 
-void log::task(frame* f, start s, int here, const char* cause) {
+void log::task(frame* f, start s, int here, const char* cause) noexcept {
   const std::uint64_t end = since_start(now());
+  try {
+    append_task_record(f, s, end, here, cause);
+    last_end_ = end;
+  } catch (const std::bad_alloc&) {
+    lost_++;
+    open_tasks_++;  // of the chunk it is none
+  }
+  tasks_++;
+  if (end >= next_sample_) [[unlikely]] sample_buffers(end);
+}
+
+void log::append_task_record(frame* f, start s, std::uint64_t end, int here, const char* cause) {
   const int pushed_from = frame::sender_in(f->pending.load(std::memory_order_relaxed));
   const bool usual = f->unusual == 0 && cause == nullptr && s.stolen_from < 0 && (pushed_from < 0 || pushed_from == worker_) && nodes_ == 1 && f->accesses <= most_usual_inputs;
   if (!usual || !append_usual(f, s, end, here)) append_unusual(f, s, end, here, pushed_from, cause);
-  last_end_ = end;
-  tasks_++;
-  if (end >= next_sample_) [[unlikely]] sample_buffers(end);
 }
 
 void log::make_room(std::size_t record_bytes) {
@@ -353,18 +364,27 @@ bool log::append_short(const task_record& r) {
   return true;
 }
 
-void log::sample_buffers(std::uint64_t time) {
+void log::sample_buffers(std::uint64_t time) noexcept {
   next_sample_ = time + sample_ticks_;
   for (const int place : places_) {
     const buffers_record r{.head = {.kind = kind::buffers, .bytes = sizeof(buffers_record)}, .time = time, .place = place, .bytes = buffers_.live_bytes(place)};
-    std::memcpy(append(sizeof r), &r, sizeof r);
+    append_if_possible(r);
   }
 }
 
-void log::slept(std::uint64_t begin_ticks, bool nested) {
+void log::slept(std::uint64_t begin_ticks, bool nested) noexcept {
   const sleep_record r{.head = {.kind = kind::sleep, .bytes = sizeof(sleep_record)}, .begin = since_start(begin_ticks), .end = since_start(now()), .nested = nested};
-  std::memcpy(append(sizeof r), &r, sizeof r);
+  append_if_possible(r);
   sample_buffers(r.end);
+}
+
+// What a reader does without, if there is no memory.
+template <class Record>
+void log::append_if_possible(const Record& r) noexcept {
+  try {
+    std::memcpy(append(sizeof r), &r, sizeof r);
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 }  // namespace weir::trace

@@ -124,7 +124,8 @@ class alignas(cache_line_bytes) log {
   bool append_short(const task_record&);
   void count_bytes(frame*, int here, task_record&);
   void collect_edges(frame*, task_record&);
-  void sample_buffers(std::uint64_t ticks);
+  void sample_buffers(std::uint64_t ticks) noexcept;
+  template <class Record> void append_if_possible(const Record&) noexcept;
 
   common& common_;
   const int worker_, nodes_;

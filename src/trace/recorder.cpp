@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <numeric>
 
 namespace weir::trace {
@@ -47,7 +48,7 @@ int next_number(const std::string& path) {
 std::string numbered(const std::string& path, int number) {
   if (number == 1) return path;
   const fs::path p(path);
-  return (p.parent_path() / (p.stem().string() + "." + std::to_string(number) + p.extension().string())).string();
+  return os::join_paths(p.parent_path().native(), p.stem().native() + "." + std::to_string(number) + p.extension().native());
 }
 
 // Places that a worker's log samples: its own node; worker 0's also those that nobody else looks at.
@@ -67,7 +68,7 @@ log& recorder::make_log(int worker, int node, int nodes, const memory::pools& bu
   return *logs_.emplace_back(std::move(made));
 }
 
-void recorder::write(const about& a) {
+void recorder::write(const about& a) try {
   std::vector<log*> logs;
   std::uint64_t tasks = 0;
   for (const auto& l : logs_) {
@@ -77,6 +78,8 @@ void recorder::write(const about& a) {
   if (tasks == 0) return;
   common_.clock.synchronize();
   write_chrome(numbered(path_, next_number(path_)), a, common_, logs);
+} catch (const std::bad_alloc&) {
+  throw error("trace file " + path_ + ": cannot be written: there is no memory left");
 }
 
 }  // namespace weir::trace
