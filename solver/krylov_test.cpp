@@ -142,12 +142,17 @@ TEST(krylov, reports_progress) {
   const matrix a = cube(5);
   array<double> b(a.order(), 1.0), x(a.order(), 0.0);
   int calls = 0;
+  std::vector<double> reported;
   krylov_options o;
   o.progress = [&](int iteration, double residual) {
     EXPECT_EQ(iteration, calls++);
-    EXPECT_GE(residual, 0);
+    reported.push_back(residual);
   };
-  EXPECT_EQ(solve(rt, a, none, b, x, o).iterations + 1, calls);
+  const krylov_result r = solve(rt, a, none, b, x, o);
+  EXPECT_EQ(r.iterations + 1, calls);
+  EXPECT_EQ(reported, r.history);
+  EXPECT_DOUBLE_EQ(reported.front(), 1.0);  // of x = 0
+  EXPECT_LE(reported.back(), o.tolerance);
 }
 
 TEST(krylov, every_vector_is_placed_before_it_is_written) {

@@ -70,5 +70,5 @@ int main(int argc, char** argv) {
   result.seconds = peers::measure([&] { factorize(m); });
   if (o.verify) result.verified = verify(m);
   peers::print(o, result);
-  return result.verified.value_or(true) ? 0 : 1;
+  return close_output(argv[0], result.verified.value_or(true) ? 0 : 1);
 }

@@ -1,6 +1,8 @@
 // The table of kernels.
 #include <bench/common/registry.hpp>
 
+#include <weir/detail/nearest.hpp>
+
 #include <algorithm>
 
 namespace weir::bench {
@@ -17,8 +19,12 @@ const kernel& find_kernel(std::string_view name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const kernel& k) { return k.name == name; });
   if (found != all.end()) return *found;
   std::string known;
-  for (const kernel& k : all) known += (known.empty() ? "" : ", ") + std::string(k.name);
-  throw input_error("unknown kernel \"" + std::string(name) + "\"; known: " + known);
+  std::vector<std::string_view> names;
+  for (const kernel& k : all) {
+    names.push_back(k.name);
+    known += (known.empty() ? "" : ", ") + std::string(k.name);
+  }
+  throw input_error("unknown kernel \"" + std::string(name) + "\"; known: " + known + weir::detail::proposal(name, names));
 }
 
 void instance::write_output() const { throw input_error("this kernel has no output to write"); }

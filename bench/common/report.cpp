@@ -3,6 +3,7 @@
 
 #include <bench/common/check.hpp>
 #include <bench/common/median.hpp>
+#include <bench/common/plural.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -45,7 +46,14 @@ std::string row(const run_group& g, double serial_seconds) {
                      count([](const run_result& r) { return r.counts.steals(); }), pushes, yes_no(g));
 }
 
-std::string title(const run_request& request, const run_result& r, std::size_t repeats) {
+// "medians of 5 rounds, after 1 that does not count": what the numbers below are.
+std::string rounds_text(std::size_t repeats, int warm_up) {
+  std::string text = repeats > 1 ? fmt::format("medians of {}", plural(repeats, "round")) : "one run each";
+  if (warm_up > 0) text += fmt::format(", after {} that {} not count", warm_up, warm_up == 1 ? "does" : "do");
+  return text;
+}
+
+std::string title(const run_request& request, const run_result& r) {
   const kernel& k = *request.what;
   const configuration& c = request.problem;
   std::string text = fmt::format("{}  size {}  block {}", k.name, format_size(c.size), format_size(c.block));
@@ -53,7 +61,7 @@ std::string title(const run_request& request, const run_result& r, std::size_t r
   if (k.uses.clusters) text += fmt::format("  clusters {}", c.clusters);
   if (c.parallel_control) text += "  parallel control";
   if (c.shared) text += "  shared";
-  return text + fmt::format("  workers {}  nodes {}  live set {}{}\n", r.workers, r.nodes, format_bytes(r.live_bytes), repeats > 1 ? fmt::format("  medians of {}", repeats) : "");
+  return text + fmt::format("  workers {}  nodes {}  live set {}\n", r.workers, r.nodes, format_bytes(r.live_bytes));
 }
 
 }  // namespace
@@ -89,9 +97,11 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   return j.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-std::string to_table(const run_request& request, const std::vector<run_group>& groups, double serial_seconds) {
-  std::string text = title(request, groups.front().runs.front(), groups.front().runs.size());
-  if (serial_seconds > 0) text += fmt::format("  sequential program {}\n", format_seconds(serial_seconds));
+std::string to_table(const run_request& request, const std::vector<run_group>& groups, double serial_seconds, int warm_up) {
+  std::string text = title(request, groups.front().runs.front());
+  text += fmt::format("  {}", rounds_text(groups.front().runs.size(), warm_up));
+  if (serial_seconds > 0) text += fmt::format("; speed-up over the sequential program, {} on one CPU", format_seconds(serial_seconds));
+  text += "\n";
   text += fmt::format("  {:<16} {:>10} {:>10} {:>10} {:>9} {:>8} {:>8} {:>10} {:>11} {:>8} {:>9} {:>8}\n", "policy", "time", "fastest", "slowest", "tasks", "ns/task", "speedup", "locality", "peak bytes", "steals", "pushes", "verified");
   for (const run_group& g : groups) text += row(g, serial_seconds);
   return text;

@@ -10,10 +10,11 @@ namespace weir::bench {
 
 namespace {
 
-double seconds_of_run(instance& i, runtime& rt) {
+double seconds_of_run(instance& i, runtime& rt, bool measured) {
   const auto start = std::chrono::steady_clock::now();
   {
-    const measured_region region;
+    std::optional<measured_region> region;
+    if (measured) region.emplace();
     i.run(rt);
   }
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -23,13 +24,13 @@ double seconds_of_run(instance& i, runtime& rt) {
 
 run_result run_once(const run_request& r) {
   runtime rt(r.how);
-  const std::unique_ptr<instance> i = r.what->make(r.problem);
+  std::unique_ptr<instance> i = r.what->make(r.problem);
   i->prepare(rt);
   if (r.movable) let_interleaved_pages_move();
   rt.reset_statistics();
 
   run_result result;
-  result.seconds = seconds_of_run(*i, rt);
+  result.seconds = seconds_of_run(*i, rt, r.measured);
   result.counts = rt.stats();
   result.policy = r.how.policy.empty() ? rt.policy() : r.how.policy;
   result.workers = rt.workers();
@@ -38,6 +39,12 @@ run_result run_once(const run_request& r) {
   if (r.expected || r.write_output) i->collect(rt);
   if (r.expected) result.verified = i->verify(*r.expected);
   if (r.write_output) i->write_output();
+  i.reset();
+  try {
+    rt.end();
+  } catch (const error& e) {
+    result.trace_failure = e.what();
+  }
   return result;
 }
 

@@ -13,6 +13,7 @@ struct run_request {
   runtime_options how;
   const std::any* expected = nullptr;  // what kernel::solve() returned; null: the result is not verified
   bool write_output = false;
+  bool measured = true;                // false: no region is marked
   bool movable = false;                // pages of interleaved arrays may be moved by the system once they are filled
 };
 
@@ -23,6 +24,7 @@ struct run_result {
   statistics counts;   // of the same region
   std::uint64_t live_bytes = 0;
   std::optional<verification> verified;
+  std::string trace_failure;  // why the trace that was asked for is not there, one sentence; else empty
 
   double nanoseconds_per_task() const { return counts.tasks ? seconds * 1e9 / static_cast<double>(counts.tasks) : 0; }
 };

@@ -3,10 +3,10 @@
 
 #include <bench/common/kernel.hpp>
 #include <bench/common/region.hpp>
+#include <bench/common/threads.hpp>
 #include <bench/memory/node_memory.hpp>
 
 #include <chrono>
-#include <thread>
 
 namespace weir::bench::memory {
 namespace {
@@ -58,12 +58,11 @@ void measure_latency(std::size_t bytes, const std::function<void(const latency_p
     for (const auto& [from, cpus] : nodes) {
       if (cpus.empty()) continue;
       // A thread of its own: this one stays where it may run.
-      std::thread([&, from = from, to = to, cpu = cpus[0]] {
-        run_on(cpu);
+      run_on_threads(1, [cpu = cpus[0]](std::size_t) { run_on(cpu); }, [&, from = from, to = to](std::size_t) {
         make_chain(buffer);
         done({from, to, false, buffer.lines(), seconds_of(buffer, read_chain)});
         done({from, to, true, buffer.lines(), seconds_of(buffer, write_lines)});
-      }).join();
+      });
     }
   }
 }

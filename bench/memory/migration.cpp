@@ -2,12 +2,12 @@
 #include <bench/memory/migration.hpp>
 
 #include <bench/common/region.hpp>
+#include <bench/common/threads.hpp>
 
 #include <algorithm>
 #include <barrier>
 #include <chrono>
 #include <optional>
-#include <thread>
 #include <vector>
 
 namespace weir::bench::memory {
@@ -49,10 +49,8 @@ migration_result measure_migration(const migration_problem& p) {
     for (const node_memory& m : set) m.let_move();
 
   std::barrier together(static_cast<std::ptrdiff_t>(cpus.size()));
-  std::vector<std::thread> threads;
   double seconds = 0;
   const auto work = [&](std::size_t i) {
-    run_on(cpus[i]);
     together.arrive_and_wait();
     std::optional<measured_region> region;
     if (i == 0) region.emplace();
@@ -65,8 +63,7 @@ migration_result measure_migration(const migration_problem& p) {
     region.reset();
     if (i == 0) seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  for (std::size_t i = 0; i < cpus.size(); i++) threads.emplace_back(work, i);
-  for (std::thread& t : threads) t.join();
+  run_on_threads(cpus.size(), [&](std::size_t i) { run_on(cpus[i]); }, work);
   return {static_cast<int>(cpus.size()), seconds, right(sets, p)};
 }
 

@@ -46,7 +46,7 @@ int run_onetbb(int argc, char** argv, std::string_view kernel_name, const Tile& 
   m.seconds = measure([&] { o.mode == "flow" ? flow(problem) : loop(problem, partition); });
   if (o.verify) m.verified = problem.verify(relax_tile);
   print(o, m);
-  return m.verified.value_or(true) ? 0 : 1;
+  return close_output(argv[0], m.verified.value_or(true) ? 0 : 1);
 }
 
 }  // namespace weir::bench::peers

@@ -26,7 +26,7 @@ int run_openmp(int argc, char** argv, std::string_view kernel_name, const Tile& 
   m.seconds = measure([&] { o.mode == "loop" ? loop(problem) : tasks(problem); });
   if (o.verify) m.verified = problem.verify(relax_tile);
   print(o, m);
-  return m.verified.value_or(true) ? 0 : 1;
+  return close_output(argv[0], m.verified.value_or(true) ? 0 : 1);
 }
 
 }  // namespace weir::bench::peers

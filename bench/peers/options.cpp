@@ -1,8 +1,12 @@
 // Command line and output of the peer programs.
 #include <bench/peers/options.hpp>
 
+#include <weir/detail/nearest.hpp>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 namespace weir::bench::peers {
 namespace {
@@ -23,6 +27,14 @@ stencil::extent extent_of(std::string_view option, std::string_view text) {
   return {1, rows, x == text.npos ? rows : whole_number(option, text.substr(x + 1), 1, most)};
 }
 
+constexpr std::string_view with_value[] = {"--size", "--block", "--iterations", "--seed", "--mode", "--init"};
+
+[[noreturn]] void refuse_option(std::string_view option) {
+  std::vector<std::string_view> known(std::begin(with_value), std::end(with_value));
+  known.insert(known.end(), {"--verify", "--help"});
+  refuse("there is no option " + std::string(option) + ": expected one that --help lists" + weir::detail::proposal(option, known));
+}
+
 [[noreturn]] void help(const char* program_name, std::span<const std::string_view> modes) {
   std::printf("usage: %s [--size N|ROWSxCOLUMNS] [--block N|ROWSxCOLUMNS] [--iterations T] [--seed S] [--mode %s] [--init first-touch|interleave] [--verify]\n", program_name, joined(modes).c_str());
   std::exit(0);
@@ -41,9 +53,8 @@ options parse_options(int argc, char** argv, std::span<const std::string_view> m
       o.verify = true;
       continue;
     }
-    const bool known = option == "--size" || option == "--block" || option == "--iterations" || option == "--seed" || option == "--mode" || option == "--init";
-    if (!known) refuse("unknown option " + std::string(option) + "; --help lists them");
-    if (i + 1 == argc) refuse(std::string(option) + " needs a value");
+    if (std::ranges::find(with_value, option) == std::end(with_value)) refuse_option(option);
+    if (i + 1 == argc) refuse(std::string(option) + " needs a value; --help says which");
     const std::string_view value = argv[++i];
     if (option == "--size") o.size = extent_of(option, value);
     if (option == "--block") o.block = extent_of(option, value);

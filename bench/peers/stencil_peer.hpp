@@ -1,6 +1,7 @@
 // What the stencil kernels' peer programs share: arrays, tiles, the measured region, the check of the result.
 #pragma once
 
+#include <bench/common/output.hpp>
 #include <bench/common/region.hpp>
 #include <bench/common/stencil/serial.hpp>
 #include <bench/peers/options.hpp>

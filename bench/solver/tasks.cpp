@@ -8,6 +8,8 @@
 #endif
 
 #include <bench/common/median.hpp>
+#include <bench/common/output.hpp>
+#include <bench/common/parser.hpp>
 
 #include <weir/region.h>
 #include <weir/solver.hpp>
@@ -248,19 +250,20 @@ int main(int argc, char** argv) {
   CLI::App app{"Rows of ILU(k) and of its triangular solves as tasks, under several runtimes in turn."};
   app.add_option("--matrix", o.matrix, "A Matrix Market file (.mtx) of symmetric pattern, or a generator")->required()->type_name("M");
   app.add_option("--order", o.order, "natural, rcm or nd");
-  app.add_option("--ilu", o.levels, "Levels of fill")->delimiter(',')->check(CLI::Range(0, largest_level));
+  app.add_option("--ilu", o.levels, "Levels of fill")->delimiter(',')->transform(weir::bench::whole_number(0, largest_level));
   app.add_option("--coarsen", o.coarsen, "Coarse strings; none: a task a row; auto, for weir alone: tried out")->delimiter(',');
-  app.add_option("--runtime", o.runtimes, "Which of them, beside the sequential program")->delimiter(',')->check(CLI::IsMember({"petsc", "weir", "onetbb", "openmp", "levels"}));
+  app.add_option("--runtime", o.runtimes, "Which of them, beside the sequential program")->delimiter(',')->check(weir::bench::one_of({"petsc", "weir", "onetbb", "openmp", "levels"}));
   app.add_option("--policy", o.policy, "Policy of weir");
-  app.add_option("--workers", o.workers, "Threads of each")->check(CLI::Range(1, 1 << 16));
-  app.add_option("--repeat", o.repeat, "Rounds; medians count")->check(CLI::Range(1, 100000));
+  app.add_option("--workers", o.workers, "Threads of each")->transform(weir::bench::whole_number(1, 1 << 16));
+  app.add_option("--repeat", o.repeat, "Rounds; medians count")->transform(weir::bench::whole_number(1, 100000));
   app.add_flag("--json", o.json, "A JSON object a line");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = weir::bench::parse(app, "solver-tasks", argc, argv)) return *status;
   try {
-    if (!run(o)) return fmt::print(stderr, "solver-tasks: a result differs from the sequential one\n"), 1;
+    if (run(o)) return weir::bench::close_output("solver-tasks", 0);
+    fmt::print(stderr, "solver-tasks: a result differs from the sequential one\n");
+    return weir::bench::close_output("solver-tasks", 1);
   } catch (const std::exception& e) {
     fmt::print(stderr, "solver-tasks: {}\n", e.what());
     return 2;
   }
-  return 0;
 }

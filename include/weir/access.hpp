@@ -10,6 +10,7 @@
 #pragma once
 
 #include <weir/data.hpp>
+#include <weir/detail/wrong_call.hpp>
 #include <weir/stream.hpp>
 
 #include <span>
@@ -43,12 +44,26 @@ struct address_range {
   std::span<T> memory;
 };
 
+template <class T> inline constexpr bool is_span = false;
+template <class T, std::size_t N> inline constexpr bool is_span<std::span<T, N>> = true;
+template <class T> inline constexpr bool is_handle = false;
+template <class T> inline constexpr bool is_handle<data<T>> = true;
+template <class T> inline constexpr bool is_handle<slice<T>> = true;
+template <class T> inline constexpr bool is_handle<stream<T>> = true;
+
+template <class Call>
+refused refuse_streams() {
+  static_assert(never<Call>,
+                "weir: push_each(), pop_each() and peek_each() take a std::vector<stream<T>> and a number of "
+                "elements");
+  return {};
+}
+
 }  // namespace detail
 
 template <class T> detail::datum_access<T, detail::access_mode::in> in(const data<T>& d) { return {whole_of(d)}; }
 template <class T> detail::datum_access<T, detail::access_mode::in> in(const detail::slice<T>& s) { return {s}; }
 template <class T> detail::datum_access<T, detail::access_mode::out> out(const data<T>& d) { return {whole_of(d)}; }
-template <class T> void out(const detail::slice<T>&) = delete;  // a new version is written whole; update parts with inout
 template <class T> detail::datum_access<T, detail::access_mode::inout> inout(const data<T>& d) { return {whole_of(d)}; }
 template <class T> detail::datum_access<T, detail::access_mode::inout> inout(const detail::slice<T>& s) { return {s}; }
 
@@ -59,19 +74,72 @@ template <class T> detail::group_access<T, detail::access_mode::out> out(const s
 template <class T> detail::group_access<T, detail::access_mode::out> out(std::span<const data<T>> g) { return {g}; }
 template <class T> detail::group_access<T, detail::access_mode::inout> inout(const std::vector<data<T>>& g) { return {g}; }
 
+
 // Arrays of streams: the same count on each of them.
 template <class T> detail::stream_group_access<T, detail::stream_mode::push> push_each(const std::vector<stream<T>>& g, std::size_t n) { return {g, n}; }
 template <class T> detail::stream_group_access<T, detail::stream_mode::pop> pop_each(const std::vector<stream<T>>& g, std::size_t n) { return {g, n}; }
 template <class T> detail::stream_group_access<T, detail::stream_mode::peek> peek_each(const std::vector<stream<T>>& g, std::size_t n) { return {g, n}; }
 
-// User memory. Overlapping ranges order tasks as if they ran one after the other in creation order.
+// User memory, which must outlive the task. Overlapping ranges order tasks as if they ran one after the other in
+// creation order.
 template <class T> detail::address_range<T> ref(std::span<T> memory) { return {memory}; }
 template <class T> detail::address_range<T> ref(std::vector<T>& v) { return {std::span<T>(v)}; }
 template <class T> detail::address_range<const T> ref(const std::vector<T>& v) { return {std::span<const T>(v)}; }
-template <class T> detail::address_range<T> ref(T& object) { return {std::span<T>(&object, 1)}; }
+template <class T> detail::address_range<T> ref(T& object) {
+  static_assert(!detail::is_handle<std::remove_const_t<T>>,
+                "weir: weir::ref(x) names memory of your own, and this is no memory but a handle of weir's; expected "
+                "in(x), out(x) or inout(x) of a weir::data, or a stream's push(n), pop(n), peek(n) or tick(n)");
+  return {std::span<T>(&object, 1)};
+}
 
 template <class T> detail::address_access<const T, detail::access_mode::in> in(const detail::address_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
 template <class T> detail::address_access<T, detail::access_mode::out> out(const detail::address_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
 template <class T> detail::address_access<T, detail::access_mode::inout> inout(const detail::address_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
+
+// What no overload above takes, and what was refused already.
+inline detail::refused in(detail::refused) { return {}; }
+inline detail::refused out(detail::refused) { return {}; }
+inline detail::refused inout(detail::refused) { return {}; }
+template <class Call = void> detail::refused in(detail::anything) {
+  static_assert(detail::never<Call>,
+                "weir: in() takes a weir::data, a part of one (x.first(n), x.last(n) or x.slice(offset, n)), a "
+                "std::vector<data<T>> or std::span<const data<T>>, or memory of your own as ref(memory)");
+  return {};
+}
+template <class Call = void> detail::refused out(detail::anything) {
+  static_assert(detail::never<Call>,
+                "weir: out() takes a weir::data, a std::vector<data<T>> or std::span<const data<T>>, or memory of "
+                "your own as ref(memory)");
+  return {};
+}
+template <class T> detail::refused out(const detail::slice<T>&) {
+  static_assert(detail::never<T>,
+                "weir: out() takes a whole weir::data, for a new version is written whole; update a part with "
+                "inout()");
+  return {};
+}
+template <class Call = void> detail::refused inout(detail::anything) {
+  static_assert(detail::never<Call>,
+                "weir: inout() takes a weir::data, a part of one (x.first(n), x.last(n) or x.slice(offset, n)), a "
+                "std::vector<data<T>>, or memory of your own as ref(memory)");
+  return {};
+}
+template <class T>
+  requires(!std::is_lvalue_reference_v<T> && !detail::is_span<std::remove_const_t<T>>)
+detail::refused ref(T&&) {
+  static_assert(detail::never<T>,
+                "weir: ref() of a temporary: the task would use memory that is gone; expected a variable, vector or "
+                "span that outlives the task");
+  return {};
+}
+template <class Call = void> detail::refused push_each(detail::anything, detail::anything) {
+  return detail::refuse_streams<Call>();
+}
+template <class Call = void> detail::refused pop_each(detail::anything, detail::anything) {
+  return detail::refuse_streams<Call>();
+}
+template <class Call = void> detail::refused peek_each(detail::anything, detail::anything) {
+  return detail::refuse_streams<Call>();
+}
 
 }  // namespace weir

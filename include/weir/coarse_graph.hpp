@@ -31,6 +31,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,14 @@ class coarse_graph {
   void run_transposed(runtime& rt, const F& body) {
     run_aggregates(rt, detail::bulk_body_of(body), true);
   }
+  template <class Call = void>
+  void run(detail::anything, detail::anything = 0, detail::anything = 0) {
+    detail::refuse_graph_run<Call>();
+  }
+  template <class Call = void>
+  void run_transposed(detail::anything, detail::anything = 0, detail::anything = 0) {
+    detail::refuse_graph_run<Call>();
+  }
   // With the callables of a graph that was recorded task by task; a usage_error for one in bulk, and if the graph has been
   // changed since, or runs.
   void run(runtime& rt);
@@ -93,11 +102,17 @@ class coarse_graph {
   // O(tasks + edges + ranges log ranges), and what moving pages costs.
   template <class F>
   move_report distribute(runtime& rt, const F& writes) {
+    constexpr bool correct = std::is_invocable_v<const F&, task_id, written_memory&>;
+    static_assert(correct,
+                  "weir: distribute() calls writes(task, memory), with a weir::graph::task_id and a "
+                  "weir::written_memory&, through a const reference (no mutable lambda); it says with "
+                  "memory.add(span) what the task writes");
     written_memory memory;
     assign_nodes(rt);
     for (std::size_t a = 0; a < aggregates(); a++) {
       memory.node_ = node(a);
-      for (task_id t : members(a)) writes(t, memory);
+      for (task_id t : members(a))
+        if constexpr (correct) writes(t, memory);
     }
     return move_written(rt, memory);
   }
@@ -146,16 +161,23 @@ coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtim
 // fastest by its median is taken; everything in one aggregate unless one is faster than that. For bodies that may be run
 // again and again.
 template <class F>
-  requires(detail::takes_task<F> || detail::takes_list<F>)
+  requires(!std::is_convertible_v<const F&, double>)
 coarse_graph aggregate(const graph& fine, std::string_view coarse_string, runtime& rt, const F& body) {
   return coarse_string == "auto" ? std::move(detail::aggregate_by_trial(fine, rt, detail::bulk_body_of(body), 1).front()) : aggregate(fine, coarse_string);
 }
 // What "auto" would choose with this body, and behind it others that took at most half as long again, fastest first, at
 // most `most` in all: for a graph that is also run with another body, which takes too long to try everything with.
 template <class F>
-  requires(detail::takes_task<F> || detail::takes_list<F>)
 std::vector<coarse_graph> aggregate_candidates(const graph& fine, runtime& rt, const F& body, std::size_t most) {
   return detail::aggregate_by_trial(fine, rt, detail::bulk_body_of(body), most);
+}
+
+template <class Call = void>
+coarse_graph aggregate(detail::anything, detail::anything = 0, detail::anything = 0, detail::anything = 0) {
+  static_assert(detail::never<Call>,
+                "weir: aggregate() takes a weir::graph and a coarse string, as in aggregate(g, \"CD(4)\"), and for "
+                "\"auto\" a weir::runtime and either what a task costs, in nanoseconds, or a body for all tasks");
+  return detail::refused();
 }
 
 }  // namespace weir

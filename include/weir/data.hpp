@@ -37,8 +37,6 @@ struct slice {
 // may die before their tasks do. T must be trivially copyable: buffers are raw memory.
 template <class T>
 class data {
-  static_assert(std::is_trivially_copyable_v<T>, "weir::data<T>: T must be trivially copyable");
-
  public:
   data() = default;
   data(const data& other) noexcept : datum_(other.datum_), size_(other.size_) {
@@ -81,6 +79,10 @@ class data {
   explicit data(detail::datum* d) : datum_(d), size_(d->bytes / sizeof(T)) {}
   detail::datum* datum_ = nullptr;
   std::size_t size_ = 0;  // elements; here because the datum's own line is written by whoever creates tasks
+
+  // Last: Clang knows no members behind an assertion that fails, and would miss them.
+  static_assert(std::is_trivially_copyable_v<T>, "weir::data<T>: T must be trivially copyable");
+  static_assert(!std::is_const_v<T>, "weir::data<T>: T must not be const; in() says that a task only reads");
 };
 
 template <class U>

@@ -32,7 +32,8 @@ class machine_error : public error {
   using error::error;
 };
 
-// A task threw. what() carries the task's name and the message of its exception; cause() is that exception.
+// A task threw. what() carries the task's name and the message of its exception; cause() is that exception. If it came
+// through the waits of outer tasks, these are the innermost task's; what() then says which tasks it came through.
 class task_failed : public error {
  public:
   task_failed(const std::string& message, std::exception_ptr cause) : error(message), cause_(std::move(cause)) {}

@@ -17,6 +17,7 @@
 
 #include <weir/detail/bulk.hpp>
 #include <weir/detail/graph_task.hpp>
+#include <weir/detail/wrong_call.hpp>
 #include <weir/task.hpp>
 
 #include <cstddef>
@@ -37,9 +38,23 @@ class graph;
 class coarse_graph;
 
 namespace detail {
-// An array that is gone before a graph that points into it could be run.
-template <class Array>
-concept temporary_array = !std::is_lvalue_reference_v<Array> && std::ranges::range<Array> && !std::ranges::borrowed_range<Array>;
+// A constant array that is not copied, so it cannot be a temporary one: that would be gone before it is used.
+template <class T>
+class lasting_array {
+ public:
+  lasting_array() = default;
+  template <class Array>
+    requires(std::is_convertible_v<Array, std::span<const T>>)
+  lasting_array(Array&& array) : span_(array) {
+    static_assert(std::is_lvalue_reference_v<Array> || std::ranges::borrowed_range<Array>,
+                  "weir::graph(offsets, predecessors, cost_ns): an array is temporary, but arrays are not copied and "
+                  "must outlive the graph; keep it in a variable");
+  }
+  operator std::span<const T>() const noexcept { return span_; }
+
+ private:
+  std::span<const T> span_;
+};
 
 std::vector<coarse_graph> aggregate_by_trial(const graph&, runtime&, const bulk_body&, std::size_t most);
 }
@@ -48,11 +63,24 @@ std::vector<coarse_graph> aggregate_by_trial(const graph&, runtime&, const bulk_
 // the graph and what was aggregated from it. A sparse lower triangle in rows is such a graph as it stands: `begin` are the
 // rows' offsets, `end` the positions of the diagonal.
 struct bulk_tasks {
-  std::span<const std::size_t> begin;         // predecessors of task t: predecessors[begin[t]] to predecessors[end[t] - 1]
-  std::span<const std::size_t> end;
-  std::span<const std::uint32_t> predecessors;
+  // Predecessors of task t: predecessors[begin[t]] to predecessors[end[t] - 1].
+  std::span<const std::size_t> begin = {};
+  std::span<const std::size_t> end = {};
+  std::span<const std::uint32_t> predecessors = {};
   std::span<const float> cost_ns = {};        // of each task, in nanoseconds or any other unit, 0 or more; empty: all alike
 };
+
+namespace detail {
+
+template <class Offsets, class Predecessors, class... Costs>
+concept graph_arrays = std::is_convertible_v<Offsets, lasting_array<std::size_t>> &&
+                       std::is_convertible_v<Predecessors, lasting_array<std::uint32_t>> &&
+                       (std::is_convertible_v<Costs, lasting_array<float>> && ...);
+// As bulk_tasks in braces.
+template <class... Arrays>
+concept bulk_arrays = requires(Arrays&&... arrays) { bulk_tasks{arrays...}; };
+
+}  // namespace detail
 
 class graph {
  public:
@@ -64,15 +92,18 @@ class graph {
   // if the arrays do not fit each other, for a predecessor that does not exist, an edge from a task to itself, a cost that
   // is negative or no number, and a cycle (with its tasks).
   explicit graph(const bulk_tasks&);
-  // The same, from `offsets` of tasks + 1 entries: begin[t] = offsets[t], end[t] = offsets[t + 1].
-  graph(std::span<const std::size_t> offsets, std::span<const task_id> predecessors, std::span<const float> cost_ns = {});
-  // Arrays are not copied, so they cannot be temporary ones.
-  template <detail::temporary_array Offsets>
-  graph(Offsets&&, std::span<const task_id>, std::span<const float> = {}) = delete;
-  template <detail::temporary_array Predecessors>
-  graph(std::span<const std::size_t>, Predecessors&&, std::span<const float> = {}) = delete;
-  template <detail::temporary_array Costs>
-  graph(std::span<const std::size_t>, std::span<const task_id>, Costs&&) = delete;
+  // The same, from `offsets` of tasks + 1 entries: begin[t] = offsets[t], end[t] = offsets[t + 1]. The compiler refuses
+  // temporary arrays, for they are not copied.
+  graph(detail::lasting_array<std::size_t> offsets, detail::lasting_array<task_id> predecessors,
+        detail::lasting_array<float> cost_ns = {});
+  template <class Offsets, class Predecessors, class... Costs>
+    requires(!detail::graph_arrays<Offsets, Predecessors, Costs...> &&
+             !detail::bulk_arrays<Offsets, Predecessors, Costs...>)
+  graph(Offsets&&, Predecessors&&, Costs&&...) {
+    static_assert(detail::never<Offsets>,
+                  "weir::graph(offsets, predecessors, cost_ns): expected arrays, spans or vectors of std::size_t, of "
+                  "weir::graph::task_id (std::uint32_t) and, if there are costs, of float");
+  }
   // No run may be going on.
   ~graph();
   graph(graph&&) noexcept;
@@ -87,9 +118,21 @@ class graph {
   }
   template <class F>
   task_id add(const task_options& options, F&& body) {
-    detail::graph_task& t = new_task(options);
-    detail::set_body(t, std::forward<F>(body));
-    return commit_task();
+    if constexpr (detail::correct_graph_body<F>) {
+      detail::graph_task& t = new_task(options);
+      detail::set_body(t, std::forward<F>(body));
+      return commit_task();
+    } else {
+      detail::refuse_graph_body<F>();
+      return detail::refused();
+    }
+  }
+  template <class Call = void>
+  task_id add(detail::anything, detail::anything, detail::anything = 0) {
+    static_assert(detail::never<Call>,
+                  "weir: graph::add() takes a callable, or options and a callable, as in g.add({.name = \"load\"}, "
+                  "f); edges are said with precede(before, after)");
+    return detail::refused();
   }
   // `before` is done when `after` starts. Naming an edge twice costs time and changes nothing else. Throws usage_error if
   // there is no such task, for an edge from a task to itself, for a graph in bulk, and while the graph runs.
@@ -119,6 +162,14 @@ class graph {
   template <class F>
   void run_transposed(runtime& rt, const F& body) {
     run_bulk(rt, detail::bulk_body_of(body), true);
+  }
+  template <class Call = void>
+  void run(detail::anything, detail::anything = 0, detail::anything = 0) {
+    detail::refuse_graph_run<Call>();
+  }
+  template <class Call = void>
+  void run_transposed(detail::anything, detail::anything = 0, detail::anything = 0) {
+    detail::refuse_graph_run<Call>();
   }
 
   // The graph in the DOT language: a node a task, with its name or its number.

@@ -27,7 +27,7 @@ struct move_report {
   std::size_t there = 0;     // were there already
   std::size_t promised = 0;  // not touched yet; they will come from that node
   std::size_t refused = 0;   // stay where they are
-  std::string why;           // of the refused ones: what the system said last; empty if there are none
+  std::string why = {};      // of the refused ones: what the system said last; empty if there are none
 
   move_report& operator+=(const move_report&);
   // "12 pages: 8 moved, 2 there already, 1 not touched yet, 1 refused (Operation not permitted)"

@@ -29,6 +29,7 @@
 #pragma once
 
 #include <weir/detail/loop.hpp>
+#include <weir/detail/wrong_call.hpp>
 #include <weir/error.hpp>
 #include <weir/runtime.hpp>
 
@@ -132,12 +133,13 @@ inline loop_shape shape_of(runtime& rt, std::uint64_t elements, const loop_optio
 template <class Position, class Body>
 void for_chunks(runtime& rt, const checked_range<Position>& range, const Body& body, const loop_options& o) {
   static_assert(element_body<Body, Position> || chunk_body<Body, Position>,
-                "weir::parallel_for: the body takes an index or element, or the begin and end of a chunk; several threads call it, so it must be callable as const (no mutable lambda)");
+                "weir::parallel_for: the body takes an index or element, or the begin and end of a chunk; several "
+                "threads call it, so it must be callable as const (no mutable lambda)");
   if (range.elements == 0) return;
   run_loop(rt, range, shape_of(rt, range.elements, o), o.name != nullptr ? o.name : "parallel_for", [&](std::uint64_t, Position i, const Position end) {
     if constexpr (element_body<Body, Position>) {
       for (; i != end; ++i) std::invoke(body, element_at(i));
-    } else {
+    } else if constexpr (chunk_body<Body, Position>) {
       std::invoke(body, std::move(i), Position(end));
     }
   });
@@ -201,15 +203,36 @@ struct body_result<Body, Position> {
   using type = std::invoke_result_t<const Body&, element_of<Position>>;
 };
 
+// At most one sentence, and then false.
 template <class T, class Position, class Body, class Combine>
-T reduce_chunks(runtime& rt, const checked_range<Position>& range, T identity, const Body& body, const Combine& combine, const loop_options& o) {
-  static_assert(element_body<Body, Position> || chunk_body<Body, Position>,
-                "weir::parallel_reduce: the body takes an index or element, or the begin and end of a chunk; several threads call it, so it must be callable as const (no mutable lambda)");
-  using result = std::remove_cvref_t<typename body_result<Body, Position>::type>;
-  static_assert(std::movable<T>, "weir::parallel_reduce: results are moved");
-  static_assert(std::convertible_to<result, T>, "weir::parallel_reduce: the body's result must be convertible to the type of the identity");
-  static_assert(!(std::floating_point<result> && std::integral<T>), "weir::parallel_reduce: the result has the type of the identity, here an integer, and the body's would be truncated to it; write 0.0 instead of 0");
-  static_assert(std::is_invocable_r_v<T, const Combine&, T, T>, "weir::parallel_reduce: combine(left, right) takes two results and returns one");
+consteval bool check_reduction() {
+  constexpr bool callable = element_body<Body, Position> || chunk_body<Body, Position>;
+  static_assert(callable,
+                "weir::parallel_reduce: the body takes an index or element, or the begin and end of a chunk; several "
+                "threads call it, so it must be callable as const (no mutable lambda)");
+  if constexpr (callable) {
+    using result = std::remove_cvref_t<typename body_result<Body, Position>::type>;
+    constexpr bool movable = std::movable<T>;
+    constexpr bool convertible = !movable || std::convertible_to<result, T>;
+    constexpr bool kept = !convertible || !(std::floating_point<result> && std::integral<T>);
+    constexpr bool combinable = !kept || std::is_invocable_r_v<T, const Combine&, T, T>;
+    static_assert(movable, "weir::parallel_reduce: results are moved, and the identity's type cannot be");
+    static_assert(convertible,
+                  "weir::parallel_reduce: the body's result must be convertible to the type of the identity");
+    static_assert(kept,
+                  "weir::parallel_reduce: the result has the type of the identity, here an integer, and the body's "
+                  "would be truncated to it; write 0.0 instead of 0");
+    static_assert(combinable,
+                  "weir::parallel_reduce: combine(left, right) takes two results and returns one; several threads "
+                  "call it, so it must be callable as const");
+    return movable && convertible && kept && combinable;
+  }
+  return false;
+}
+
+template <class T, class Position, class Body, class Combine>
+T reduce_in_chunks(runtime& rt, const checked_range<Position>& range, T identity, const Body& body,
+                   const Combine& combine, const loop_options& o) {
   if (range.elements == 0) return identity;
   const loop_shape shape = shape_of(rt, range.elements, o);
   if (shape.chunks > most_results)
@@ -220,6 +243,14 @@ T reduce_chunks(runtime& rt, const checked_range<Position>& range, T identity, c
     results.put(chunk, reduced<T>(combine, body, std::move(begin), end));
   });
   return results.take();
+}
+
+template <class T, class Position, class Body, class Combine>
+T reduce_chunks(runtime& rt, const checked_range<Position>& range, T identity, const Body& body, const Combine& combine,
+                const loop_options& o) {
+  if constexpr (check_reduction<T, Position, Body, Combine>())
+    return reduce_in_chunks(rt, range, std::move(identity), body, combine, o);
+  else return refused();
 }
 
 }  // namespace detail
@@ -260,6 +291,29 @@ T parallel_reduce(runtime& rt, First first, Last last, T identity, const Body& b
 template <class T, detail::loop_range Range, class Body, class Combine>
 T parallel_reduce(runtime& rt, Range&& range, T identity, const Body& body, const Combine& combine, const loop_options& options = {}) {
   return parallel_reduce(rt, std::ranges::begin(range), std::ranges::begin(range) + std::ranges::distance(range), std::move(identity), body, combine, options);
+}
+
+// What no overload above takes.
+template <class Call = void>
+void parallel_for(detail::anything, detail::anything = 0, detail::anything = 0, detail::anything = 0,
+                  const loop_options& = {}) {
+  static_assert(detail::never<Call>,
+                "weir::parallel_for: expected (rt, first, last, body), with two integers or two random-access "
+                "iterators, or (rt, range, body), with a sized random-access range such as a vector or span; then "
+                "options, if any");
+}
+template <class Call = void>
+void parallel_for(detail::anything rt, detail::anything range, detail::anything body, const loop_options& options) {
+  parallel_for<Call>(rt, range, body, 0, options);
+}
+template <class Call = void>
+detail::refused parallel_reduce(detail::anything, detail::anything = 0, detail::anything = 0, detail::anything = 0,
+                                detail::anything = 0, detail::anything = 0, const loop_options& = {}) {
+  static_assert(detail::never<Call>,
+                "weir::parallel_reduce: expected (rt, first, last, identity, body, combine), with two integers or "
+                "two random-access iterators, or (rt, range, identity, body, combine), with a sized random-access "
+                "range such as a vector or span; then options, if any");
+  return {};
 }
 
 }  // namespace weir

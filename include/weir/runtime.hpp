@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weir/detail/build.hpp>
+#include <weir/detail/wrong_call.hpp>
 #include <weir/error.hpp>
 #include <weir/graph.hpp>
 #include <weir/scope.hpp>
@@ -19,34 +20,67 @@ namespace weir {
 
 struct runtime_options {
   int workers = 0;          // 0: one per CPU the process may use (cpuset and cgroup quota respected)
-  std::string policy;       // "": WEIR_POLICY if set, else "local". NAME or NAME:parameter=value,...
-  bool bind = true;         // a worker runs on one CPU only; threads that are not weir's are never bound
-  std::string machine;      // "": the host. Else a machine file or synthetic description: nodes are then pretended
+  std::string policy = {};  // "": WEIR_POLICY if set, else "local". NAME or NAME:parameter=value,...
+  // Workers are bound: each to a CPU of its own where a node has as many as it has CPUs, else to the CPUs of its node.
+  // Threads that are not weir's are never bound; the system lets those that a task starts inherit its worker's CPUs.
+  bool bind = true;
+  // "": WEIR_MACHINE if set, else the host ("host"). Else a machine file, the bare name of one that comes with weir, or
+  // a synthetic description: nodes are then pretended.
+  std::string machine = {};
   // Microseconds an idle worker looks for work before it sleeps; -1: WEIR_SPIN if set, else 2000, or 0 where workers
   // share CPUs or the cgroup limits CPU time. Waking a worker takes some 5 to 50 us: longer than a short task.
   std::int64_t spin = -1;
   // File for a trace of the run: every task, where it ran, what it read and wrote, as ui.perfetto.dev shows it. Written
   // when the runtime ends. "": WEIR_TRACE if set, else none; no_trace: none.
-  std::string trace;
+  std::string trace = {};
   static constexpr const char* no_trace = "none";
+  static constexpr int most_workers = 32767;  // more `workers` are a typing error
   std::size_t backlog = 0;  // tasks a creator may be ahead of execution; 0: 4096 + 1024 per worker
+  // Bytes of each worker's stack, which bound how deep tasks wait for tasks. 0: WEIR_STACK_BYTES if set, else 256 MiB, and
+  // the system's default (ulimit -s) where addresses are limited (ulimit -v) or count as memory (vm.overcommit_memory is 2).
+  // Only what is used becomes memory, except in a program that locks its memory (mlockall).
+  std::size_t stack_bytes = 0;
 };
 
 class runtime;
 namespace detail {
 runtime_state& state_of(runtime&) noexcept;
+
+template <class T> inline constexpr bool holds_values = false;
+template <class T> inline constexpr bool holds_values<std::vector<T>> = true;
+template <class T> inline constexpr bool holds_values<std::span<const T>> = true;
+
+// What make_data<T>() takes; T is void where the program does not say it.
+template <class T, class First, class... Name>
+consteval bool makes_data() {
+  if (sizeof...(Name) > 1 || !(std::is_convertible_v<Name, const char*> && ...)) return false;
+  if constexpr (std::is_void_v<T>) return holds_values<First>;
+  else if constexpr (std::is_convertible_v<First, std::size_t>) return true;
+  else return std::is_convertible_v<First, std::span<const T>>;
 }
+
+}  // namespace detail
 
 class runtime {
  public:
-  // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN and WEIR_BIND=0 give defaults where the options leave them open;
-  // with WEIR_STATS=1 the destructor prints statistics on standard error.
+  // Starts the workers. WEIR_POLICY, WEIR_WORKERS, WEIR_SPIN, WEIR_MACHINE, WEIR_STACK_BYTES and WEIR_BIND=0 give
+  // defaults where the options leave them open; with WEIR_STATS=1 the destructor prints statistics on standard error.
   // Throws configuration_error (unknown policy or parameter, negative workers, a trace file that cannot be written), machine_error.
   explicit runtime(const runtime_options& options = {});
+  template <class T>
+    requires(!std::is_convertible_v<const T&, runtime_options> && !std::is_base_of_v<runtime, T>)
+  explicit runtime(const T&) : runtime() {
+    static_assert(detail::never<T>,
+                  "weir: a weir::runtime takes options by name, as in weir::runtime rt({.workers = 4, .policy = "
+                  "\"local\"})");
+  }
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
   // Waits for what is left, without throwing, and stops the workers. Data and streams must not be used afterwards.
   ~runtime();
+  // What the destructor does, but throws what went wrong: what wait() throws, or error if the trace could not be written.
+  // Everything is ended all the same; afterwards the runtime may only be destroyed. Outside tasks.
+  void end();
 
   // A datum of `elements` elements; no memory until a task writes it. Elements may be 0.
   // Throws usage_error if elements * sizeof(T) overflows. `name` is for messages and not copied.
@@ -65,6 +99,14 @@ class runtime {
   data<T> make_data(const std::vector<T>& values, const char* name = nullptr) {
     return make_data(std::span<const T>(values), name);
   }
+  template <class T = void, class First, class... Name>
+    requires(!detail::makes_data<T, First, Name...>())
+  detail::refused make_data(const First&, const Name&...) {
+    static_assert(detail::never<T>,
+                  "weir: make_data<T>() takes a number of elements, or a std::vector<T> or std::span<const T> of "
+                  "values for the first version; then a name, if any");
+    return {};
+  }
   template <class T>
   stream<T> make_stream(const char* name = nullptr) {
     return stream<T>(detail::create_stream(*state_, sizeof(T), name));
@@ -76,10 +118,12 @@ class runtime {
   // over spawn() that the new task takes, and let no task wait for what its creator does after spawning it.
   // Costs one allocation from a pool; blocks while this creator is `backlog` tasks ahead of execution and there is
   // something to execute (inside a task it executes meanwhile). Throws usage_error; then no task was created.
-  template <class First, class... Rest>
-    requires(!std::is_same_v<std::remove_cvref_t<First>, task_options>)
-  void spawn(First&& first, Rest&&... rest) {
-    detail::spawn_without_options(*state_, nullptr, std::forward<First>(first), std::forward<Rest>(rest)...);
+  template <class... Args>
+    requires(!detail::starts_with_options<Args...>)
+  void spawn(Args&&... args) {
+    if constexpr (detail::correct_task<Args...>)
+      detail::spawn_without_options(*state_, nullptr, std::forward<Args>(args)...);
+    else detail::refuse_task<Args...>();
   }
   template <class... Args>
   void spawn(const task_options& options, Args&&... args) {
@@ -90,10 +134,26 @@ class runtime {
   // The way to run a control program on a worker instead of beside the workers.
   template <class F>
   void run(F&& body) {
+    using program_type = std::decay_t<F>;
+    constexpr bool takes_scope = std::is_invocable_v<program_type&, scope&>;
+    constexpr bool callable = takes_scope || std::is_invocable_v<program_type&>;
+    constexpr bool kept = std::is_constructible_v<program_type, F>;
+    static_assert(callable,
+                  "weir: run() takes one callable, which takes nothing or a weir::scope&; accesses are for spawn()");
+    static_assert(!callable || kept,
+                  "weir: run() keeps a copy of its callable, and this one cannot be copied; hand it over with "
+                  "std::move, or capture a reference, as in run([&f] { f(); })");
     scope s(*this);
-    if constexpr (std::is_invocable_v<std::decay_t<F>&, scope&>) s.spawn([&s, program = std::decay_t<F>(std::forward<F>(body))]() mutable { program(s); });
-    else s.spawn(std::forward<F>(body));
+    if constexpr (takes_scope && kept)
+      s.spawn([&s, program = program_type(std::forward<F>(body))]() mutable { program(s); });
+    else if constexpr (callable && kept) s.spawn(std::forward<F>(body));
     s.wait();
+  }
+  template <class Call = void>
+  void run(detail::anything, detail::anything, detail::anything = 0, detail::anything = 0) {
+    static_assert(detail::never<Call>,
+                  "weir: run() takes one callable, which takes nothing or a weir::scope&; accesses and options are "
+                  "for spawn()");
   }
 
   // Returns when every task is done. Throws the first failure since the last wait (task_failed, task_cancelled), or
@@ -118,10 +178,13 @@ class runtime {
 
   int workers() const noexcept;
   int nodes() const noexcept;
-  // Node of the CPU that a worker is meant for, 0 <= worker < workers(); it is bound to that if binding is on and allowed.
+  // Node that a worker is meant for, 0 <= worker < workers(); it is bound to CPUs there if binding is on and allowed.
   // Ascending: workers are numbered node by node, and a node may have none. Some nanoseconds. Throws usage_error if there
   // is no such worker.
   int node_of_worker(int worker) const;
+  // CPUs (the system's numbers, ascending) that a worker is bound to; none if binding is off or refused, or the machine is
+  // not the host. Throws usage_error as node_of_worker().
+  std::vector<int> cpus_of_worker(int worker) const;
   const std::string& policy() const noexcept;
   weir::statistics stats() const;
   void reset_statistics();

@@ -26,10 +26,12 @@ class scope {
   }
 
   // As runtime::spawn, but the task belongs to this scope.
-  template <class First, class... Rest>
-    requires(!std::is_same_v<std::remove_cvref_t<First>, task_options>)
-  void spawn(First&& first, Rest&&... rest) {
-    detail::spawn_without_options(*runtime_, &state_, std::forward<First>(first), std::forward<Rest>(rest)...);
+  template <class... Args>
+    requires(!detail::starts_with_options<Args...>)
+  void spawn(Args&&... args) {
+    if constexpr (detail::correct_task<Args...>)
+      detail::spawn_without_options(*runtime_, &state_, std::forward<Args>(args)...);
+    else detail::refuse_task<Args...>();
   }
   template <class... Args>
   void spawn(const task_options& options, Args&&... args) {

@@ -8,19 +8,19 @@
 namespace weir {
 
 struct statistics {
-  std::string policy;
+  std::string policy = {};
   int workers = 0;
   int nodes = 0;
-  std::uint64_t tasks = 0;           // executed, skipped ones included
-  double seconds = 0;                // since the start of the count
-  std::uint64_t pushes = 0;          // tasks handed to another node's inbox
-  std::uint64_t pushes_refused = 0;  // inbox full: the task stayed
-  std::vector<std::uint64_t> steals_by_distance;        // by distance class, see distance_classes
-  std::vector<double> distance_classes;                 // firmware distances (local 10), ascending; [0] is the node itself
-  std::vector<std::uint64_t> read_bytes_by_distance;    // dependence bytes, executing worker's node to the version's
-  std::vector<std::uint64_t> write_bytes_by_distance;
-  std::vector<std::uint64_t> peak_buffer_bytes_by_node; // bytes in version buffers; exact to 64 KiB per worker
-  std::uint64_t peak_buffer_bytes = 0;                  // of all nodes together, same precision
+  std::uint64_t tasks = 0;                                   // executed, skipped ones included
+  double seconds = 0;                                        // since the start of the count
+  std::uint64_t pushes = 0;                                  // tasks handed to another node's inbox
+  std::uint64_t pushes_refused = 0;                          // inbox full: the task stayed
+  std::vector<std::uint64_t> steals_by_distance = {};        // by distance class, see distance_classes
+  std::vector<double> distance_classes = {};                 // firmware distances (local 10), ascending; [0]: itself
+  std::vector<std::uint64_t> read_bytes_by_distance = {};    // dependence bytes, from worker's node to version's
+  std::vector<std::uint64_t> write_bytes_by_distance = {};
+  std::vector<std::uint64_t> peak_buffer_bytes_by_node = {}; // bytes in version buffers; exact to 64 KiB per worker
+  std::uint64_t peak_buffer_bytes = 0;                       // of all nodes together, same precision
   std::uint64_t live_buffer_bytes = 0;
 
   std::uint64_t steals() const;

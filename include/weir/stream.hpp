@@ -7,6 +7,7 @@
 #pragma once
 
 #include <weir/detail/frame.hpp>
+#include <weir/detail/wrong_call.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -34,14 +35,26 @@ struct stream_access {
   std::size_t count;  // elements
 };
 
+// Arguments that do not say how many elements. A floating-point number is rather an element.
+template <class... Args>
+inline constexpr bool no_count = true;
+template <class N>
+inline constexpr bool no_count<N> = !std::is_convertible_v<N, std::size_t> || std::is_floating_point_v<N>;
+
+template <class... Args>
+refused refuse_count() {
+  static_assert(never<Args...>,
+                "weir: a stream's push(n), pop(n), peek(n) and tick(n) take a number of elements, for spawn(); a "
+                "task's body writes or reads the elements themselves, through the std::span it gets");
+  return {};
+}
+
 }  // namespace detail
 
 // Handle to a stream of T; copies name the same stream. When the last handle is gone and no task that names it is
 // left, elements nobody consumed are dropped with a warning on standard error.
 template <class T>
 class stream {
-  static_assert(std::is_trivially_copyable_v<T>, "weir::stream<T>: T must be trivially copyable");
-
  public:
   stream() = default;
   stream(const stream& other) noexcept : state_(other.state_) {
@@ -62,6 +75,14 @@ class stream {
   detail::stream_access<T, detail::stream_mode::pop> pop(std::size_t n) const { return {state_, n}; }
   detail::stream_access<T, detail::stream_mode::peek> peek(std::size_t n) const { return {state_, n}; }
   detail::stream_access<T, detail::stream_mode::tick> tick(std::size_t n) const { return {state_, n}; }
+  template <class... Args> requires(detail::no_count<Args...>)
+  detail::refused push(const Args&...) const { return detail::refuse_count<Args...>(); }
+  template <class... Args> requires(detail::no_count<Args...>)
+  detail::refused pop(const Args&...) const { return detail::refuse_count<Args...>(); }
+  template <class... Args> requires(detail::no_count<Args...>)
+  detail::refused peek(const Args&...) const { return detail::refuse_count<Args...>(); }
+  template <class... Args> requires(detail::no_count<Args...>)
+  detail::refused tick(const Args&...) const { return detail::refuse_count<Args...>(); }
 
   explicit operator bool() const noexcept { return state_ != nullptr; }
 
@@ -70,6 +91,11 @@ class stream {
   template <class U> friend detail::stream_state* detail::state_of(const stream<U>&) noexcept;
   explicit stream(detail::stream_state* s) : state_(s) {}
   detail::stream_state* state_ = nullptr;
+
+  // Last: Clang knows no members behind an assertion that fails, and would miss them.
+  static_assert(std::is_trivially_copyable_v<T>, "weir::stream<T>: T must be trivially copyable");
+  static_assert(!std::is_const_v<T>,
+                "weir::stream<T>: T must not be const; pop() and peek() say that a task only reads");
 };
 
 namespace detail {

@@ -9,7 +9,7 @@
 //   graph    tasks and edges recorded once, or given in bulk; aggregated; run many times
 //   loop     parallel_for, parallel_reduce: a range cut into chunks that the workers share
 //   node     a NUMA node: memory, and possibly no CPU
-//   worker   a thread bound to one CPU; its node is that CPU's
+//   worker   a thread bound to a CPU, or to all CPUs of a node; that node is its own
 //   policy   a named composition of queue discipline, task placement and buffer allocation
 #pragma once
 

@@ -9,8 +9,9 @@ namespace weir::flow {
 
 // Memory for a task's frame, header filled in, records and closure not. Throws std::bad_alloc. Some 5 ns.
 inline frame* create_frame(context& c, detail::scope_state* scope, const detail::task_ops* ops, const task_options& options, detail::frame_size size) {
-  auto* f = new (c.frames.allocate(size.bytes, c.node).data) frame();
+  auto* f = new (c.frames.allocate(size.bytes, c.node).data) frame;
   f->state.store(frame_state::creating, std::memory_order_relaxed);
+  f->pending.store(0, std::memory_order_relaxed);
   f->ops = ops;
   f->scope = scope;
   f->name = options.name;

@@ -187,10 +187,11 @@ locked_streams::~locked_streams() {
 
 void locked_streams::abandon_windows(const char* cause) {
   for (stream_state* s : context_.common.streams->all) {
-    while (stream_window* const w = s->unmatched.pop()) {
-      w->task->skipped_because.store(cause, std::memory_order_relaxed);
-      drop_pending(context_, w->task, 1);
-    }
+    s->unmatched.remove_if([&](stream_window& w) {
+      if (w.task->skipped_because.load(std::memory_order_relaxed) != cause) return false;
+      drop_pending(context_, w.task, 1);
+      return true;
+    });
   }
 }
 

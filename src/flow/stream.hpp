@@ -167,7 +167,7 @@ class locked_streams {
   ~locked_streams();
   locked_streams(const locked_streams&) = delete;
   locked_streams& operator=(const locked_streams&) = delete;
-  // Tasks whose windows nobody feeds are given up: they will be skipped for this reason.
+  // Windows that nobody feeds, of the tasks that are to be skipped for this reason, are waited for no longer.
   void abandon_windows(const char* cause);
 
  private:

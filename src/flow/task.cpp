@@ -126,6 +126,34 @@ traffic complete(context& c, frame* f, const char* cause) {
   return f->unusual == 0 ? complete_usual(c, f, cause) : complete_unusual(c, f, cause);
 }
 
+namespace {
+
+bool lists(const atomic<waiter*>& waiters, const frame& task) {
+  const waiter* w = waiters.load(std::memory_order_acquire);
+  if (w == version::published_mark() || w == version::unwanted_mark()) return false;
+  for (; w != nullptr; w = w->next)
+    if (w->kind() != waiter_kind::external && w->task() == &task) return true;
+  return false;
+}
+
+// The heir is written before it is announced.
+bool has_heir(const version& v, const frame& task) {
+  return (v.users.load(std::memory_order_acquire) & version::has_heir) != 0 && v.heir->task() == &task;
+}
+
+}  // namespace
+
+bool waits_for_end_of(const frame& waiting, frame& running) {
+  for (unsigned i = 0; i < running.versions; i++)
+    if (const version& v = *running.version_at(i); lists(v.waiters, waiting) || has_heir(v, waiting)) return true;
+  for (unsigned i = 0; i < running.accesses; i++) {
+    const access& a = *running.access_at(i);
+    if (a.kind() == waiter_kind::read && has_heir(*a.source, waiting)) return true;
+    if (a.kind() == waiter_kind::address && lists(a.claim->waiters, waiting)) return true;
+  }
+  return false;
+}
+
 std::string described_inputs(frame& f) {
   std::string text = f.display_name();
   for (unsigned i = 0; i < f.accesses; i++) {

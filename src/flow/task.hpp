@@ -41,6 +41,9 @@ traffic complete(context&, frame*, const char* cause);
 
 // For messages: the task's name and what it waits for.
 std::string described_inputs(frame&);
+// Whether a task waits for something that another one, which runs, keeps until it is done. O(what that one uses, and those
+// that wait for it). Inside a visit, while neither goes on.
+bool waits_for_end_of(const frame& waiting, frame& running);
 
 // Calls f(bytes, node) for every piece of memory a ready task will read; node may be unknown or interleaved.
 template <class F> void for_each_input(frame*, F&&);

@@ -41,6 +41,7 @@ graph_task& graph_state::new_task(const task_options& o) {
   t.priority = static_cast<std::int8_t>(o.priority);
   t.affinity = static_cast<std::int16_t>(o.affinity.node);
   t.required = o.affinity.required;
+  t.state.store(frame_state::creating, std::memory_order_relaxed);
   t.unusual = frame::of_graph;
   t.scope = &scope;
   changed_ = true;

@@ -19,6 +19,14 @@
 
 namespace weir::detail {
 
+struct graph_state;
+
+// Of a graph's tasks; so that of a task one finds the graph.
+struct graph_scope : scope_state {
+  explicit graph_scope(const graph_state& g) noexcept : graph(g) {}
+  const graph_state& graph;
+};
+
 struct graph_state {
   graph_state() = default;
   explicit graph_state(const bulk_tasks& given) : changed_(false), given_in_bulk_(true), bulk_(std::make_unique<graphs::bulk>(given)) {}
@@ -40,11 +48,12 @@ struct graph_state {
   // The graph as arrays; of a recorded one made when first asked for after a change. Throws usage_error for a cycle.
   graphs::bulk& in_bulk();
   atomic<std::uint32_t> running{0};
-  scope_state scope;  // all tasks belong to it
+  graph_scope scope{*this};  // all tasks belong to it
+  // "task load", or "task 17 of the graph". O(tasks) if it has no name.
+  std::string name_of(const graph_task&) const;
 
  private:
   void check_may_change(const char* what) const;
-  std::string name_of(const graph_task&) const;
   const char* given_name(std::size_t task) const { return given_in_bulk_ ? nullptr : tasks[task].name; }
   [[noreturn]] void throw_cycle(const std::vector<std::uint32_t>& left);
   graphs::own_lists before_lists() const;
@@ -61,6 +70,8 @@ struct graph_state {
 }  // namespace weir::detail
 
 namespace weir::graphs {
+
+inline std::string name_of(const detail::frame& of_graph) { return static_cast<const detail::graph_scope*>(of_graph.scope)->graph.name_of(static_cast<const detail::graph_task&>(of_graph)); }
 
 // After the body of a graph's task, or instead of it (`cause` as for flow::complete): what became ready is on c.ready.
 inline void complete(flow::context& c, detail::frame* f, const char* cause) {

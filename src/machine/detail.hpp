@@ -34,6 +34,11 @@ description read_machine_file(const std::string& path);
 bool is_node_list(const std::string& specification);
 description parse_node_list(const std::string& specification);
 
+// A name without folder, ending or numbers of nodes: a machine file that comes with weir. Throws weir::machine_error
+// that lists those that are there.
+bool is_bare_name(const std::string& specification);
+std::string file_of_known_machine(const std::string& name);
+
 // hwloc's views: an exported file, a synthetic string, or the machine itself with everything disallowed included.
 description read_hwloc_xml(const std::string& path);
 description read_hwloc_synthetic(const std::string& text);

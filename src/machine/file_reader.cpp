@@ -13,23 +13,6 @@ namespace {
 
 constexpr std::string_view figures[] = {"slit", "read_ns", "write_ns", "read_gb_s", "write_gb_s"};
 
-std::string read_whole(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw machine_error(path + ": expected a machine file, got a directory");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw machine_error(path + ": cannot read the machine file: " + std::strerror(errno));
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-toml::table parse(const std::string& path) {
-  try {
-    return toml::parse(read_whole(path), path);
-  } catch (const toml::parse_error& e) {
-    throw machine_error(path + ':' + std::to_string(e.source().begin.line) + ": not valid TOML: " + std::string(e.description()));
-  } catch (const detail::malformed_toml&) {
-    throw machine_error(path + ":1: not valid TOML: expected keys and values, got something the parser cannot place");
-  }
-}
-
 // One entry of [[nodes]]: `count` equal nodes.
 class node_group {
  public:
@@ -247,7 +230,7 @@ void note_oddities(description& m) {
 }  // namespace
 
 description read_machine_file(const std::string& path) {
-  toml::table parsed = parse(path);
+  toml::table parsed = toml_file::read<machine_error>(path, "a machine file");
   toml_table root(parsed, path);
   root.allow_only({"name", "source", "estimated", "nodes", "caches", "distances"});
   description m;

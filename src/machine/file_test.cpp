@@ -89,6 +89,22 @@ TEST(shipped_machines, load_with_source_and_latencies) {
   }
 }
 
+TEST(shipped_machines, are_found_by_their_bare_names) {
+  for (const fs::path& path : shipped()) expect_same_machine(load(path.stem().string()), load(path.string()));
+  for (const char* name : {"opteron", "opteron_64", "Opteron-64"}) {
+    try {
+      load(name);
+      ADD_FAILURE() << name;
+    } catch (const machine_error& e) {
+      const std::string said = e.what();
+      EXPECT_NE(said.find(std::string("machine \"") + name + "\": expected host, "), std::string::npos) << said;
+      EXPECT_NE(said.find("altix-uv100, "), std::string::npos) << said;
+      EXPECT_NE(said.find("did you mean opteron-64?"), std::string::npos) << said;
+    }
+  }
+  EXPECT_EQ(load("numa:2 core:2").node_count(), 2);  // no bare name
+}
+
 TEST(shipped_machines, opteron_64_has_the_papers_hops_and_latencies) {
   description m = load((machines / "opteron-64.toml").string());
   EXPECT_EQ(m.node_count(), 8);

@@ -161,10 +161,16 @@ description read_hwloc_synthetic(const std::string& text) {
 
 description read_hwloc_host() {
   topology t = empty_topology(HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  const bool affinity_is_known = os::affinity_of_this_thread().has_value();
+  const std::string refusal = affinity_is_known ? "" : std::strerror(errno);
+  // hwloc asks for the affinity until it gets it; only its x86 component does, which on Linux adds no node and no CPU.
+  if (!affinity_is_known) hwloc_topology_set_components(t.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   if (hwloc_topology_load(t.get()) != 0) throw machine_error(std::string("host: hwloc cannot read the topology: ") + std::strerror(errno));
   description m = describe(t.get(), "host", "host");
   m.is_host = hwloc_topology_is_thissystem(t.get()) != 0;
   if (!m.is_host) m.notes.push_back("The environment (HWLOC_XMLFILE, HWLOC_SYNTHETIC, HWLOC_FSROOT) makes hwloc describe another machine: nothing is bound and no page is placed.");
+  if (!affinity_is_known)
+    m.notes.push_back("The system does not say which CPUs a thread may use (sched_getaffinity: " + refusal + "): those of /proc/self/status are used, and workers are not bound, so they wander between nodes.");
   return m;
 }
 

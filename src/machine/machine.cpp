@@ -26,6 +26,7 @@ description host_with_figures(const std::string& path) {
 }  // namespace
 
 description host() {
+  const os::fork_shield shield;
   description m = detail::read_hwloc_host();
   if (!m.is_host) return m;
   detail::assign_nodes_from_sysfs(m, "/");
@@ -33,9 +34,13 @@ description host() {
   return m;
 }
 
+// hwloc has locks of its own, and the readers make values on first use.
 description load(const std::string& specification) {
+  const os::fork_shield shield;
   if (specification.empty() || specification == "host") return host();
   if (specification.starts_with("host+")) return host_with_figures(specification.substr(5));
+  if (detail::is_bare_name(specification))
+    return detail::read_machine_file(detail::file_of_known_machine(specification));
   if (specification.ends_with(".toml")) return detail::read_machine_file(specification);
   description m;
   if (specification.ends_with(".xml"))

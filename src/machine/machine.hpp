@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "machine/worker_places.hpp"
+
 namespace weir::machine {
 
 // Distance of a node to itself, in the firmware's (SLIT) unit.
@@ -69,7 +71,9 @@ struct description {
 description host();
 
 // From a specification: "" or "host"; "host+FILE.toml", this machine with the distances and latencies of a file that
-// `weir topo --measure --write` wrote here; a path ending in .toml (see machines/) or .xml (hwloc); or a synthetic
+// `weir topo --measure --write` wrote here; a path ending in .toml (see machines/) or .xml (hwloc); the bare name
+// of a machine that comes with weir, such as "opteron-64", found in share/weir/machines above libweir or the program; or
+// a synthetic
 // description "nodes:N cpus:K" with optional "distance:D", or an hwloc synthetic string ("numa:4 core:2 pu:1").
 // Throws weir::machine_error naming file, line and key, or what was expected.
 description load(const std::string& specification);
@@ -79,7 +83,7 @@ description load(const std::string& specification);
 // Throws weir::machine_error if it cannot be written.
 void save(const description& machine, const std::string& path);
 
-// Nodes of equal CPUs, all remote distances equal. For tests and simulations.
+// Nodes of equal CPUs, all remote distances equal. For tests and pretended machines.
 description synthetic(int nodes, int cpus_per_node, double remote_distance = 20);
 
 // {0,1,2,3,8} as "0-3,8". Expects ascending numbers.

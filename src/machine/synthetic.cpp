@@ -1,4 +1,4 @@
-// A machine of equal nodes, for tests and simulations, and the string that asks for one.
+// A machine of equal nodes, for tests and pretended machines, and the string that asks for one.
 #include <charconv>
 #include <optional>
 #include <sstream>

@@ -11,19 +11,8 @@
 #include <string_view>
 #include <vector>
 
-// Some malformed files fail an assertion of toml++ 3.3 instead of being refused (and are undefined behaviour where
-// assertions are off). Here its assertions are on in all builds, and refuse the file.
-namespace weir::machine::detail {
-struct malformed_toml {};
-[[noreturn]] inline void refuse_malformed_toml() { throw malformed_toml{}; }
-}  // namespace weir::machine::detail
-#pragma push_macro("NDEBUG")
-#undef NDEBUG
-#define TOML_ASSERT(condition) (static_cast<bool>(condition) ? static_cast<void>(0) : ::weir::machine::detail::refuse_malformed_toml())
-#include <toml++/toml.h>
-#pragma pop_macro("NDEBUG")
-
 #include "machine/detail.hpp"
+#include "toml/toml.hpp"
 #include "weir/error.hpp"
 
 namespace weir::machine::detail {

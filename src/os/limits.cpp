@@ -1,8 +1,9 @@
 // Limits from the kernel, /proc/self and the cgroup files.
 #include "os/limits.hpp"
 
+#include "os/threads.hpp"
+
 #include <linux/mempolicy.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,18 +38,10 @@ std::optional<double> parse_positive(const std::string& text) {
   return std::nullopt;
 }
 
+// A worker that makes a runtime of its own does that for the process, not for the CPUs it is bound to.
 std::optional<std::vector<int>> affinity_from_kernel() {
-  for (std::size_t cpus = 1024; cpus <= max_index + 1; cpus *= 2) {
-    std::vector<unsigned long> mask(cpus / bits_per_word);
-    long bytes = syscall(SYS_sched_getaffinity, 0, mask.size() * sizeof(unsigned long), mask.data());
-    if (bytes < 0 && errno == EINVAL) continue;  // the kernel's mask is longer
-    if (bytes < 0) return std::nullopt;
-    std::vector<int> allowed;
-    for (int i = 0; i < static_cast<int>(cpus); i++)
-      if (mask[static_cast<std::size_t>(i / bits_per_word)] >> (i % bits_per_word) & 1) allowed.push_back(i);
-    return allowed;
-  }
-  return std::nullopt;
+  if (auto before = allowed_before_binding()) return before;
+  return affinity_of_this_thread();
 }
 
 std::optional<std::vector<int>> memory_nodes_from_kernel() {

@@ -20,7 +20,7 @@ struct limits {
   std::string memory_file;
 };
 
-// Reads the limits of the calling thread. With root "/" the kernel is asked (sched_getaffinity, get_mempolicy) and
+// Reads the limits of the calling thread; of a bound worker, those it had before it was bound. With root "/" the kernel is asked (sched_getaffinity, get_mempolicy) and
 // /proc/self/status is the fallback; any other root is a copy of a /proc and /sys tree, for tests.
 // The quota (and the memory) is the smallest of the process's cgroup and its ancestors, version 1 or 2, as far as they are mounted.
 // Never throws on missing or malformed files: what cannot be read is unknown or unlimited. Costs some file reads.

@@ -149,8 +149,7 @@ memory_backend& host_memory() { return only_one<linux_memory>(); }
 memory_backend& pretended_memory() { return only_one<ordinary_memory>(); }
 
 std::size_t page_bytes() {
-  static const std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
+  return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace weir::os

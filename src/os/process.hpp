@@ -1,4 +1,4 @@
-// Knowing that we are a forked child: threads do not survive fork(), so a runtime in the child is an empty shell.
+// Forked children: knowing that we are one, and what a fork has to wait for.
 #pragma once
 
 #include <cstdint>
@@ -7,5 +7,17 @@ namespace weir::os {
 
 // 0 in the process that started, one more in every forked descendant. A load; the counting is done by pthread_atfork.
 std::uint32_t fork_generation();
+
+// As long as one lives, fork() waits. What several runtimes use is locked and changed under one (a library's mutexes,
+// values made on first use): in a child that is forked meanwhile it would stay locked, or half made, for ever, as threads do
+// not come along. Comes before any such lock. Any number may live at once, also in one thread; a thread that has one
+// may fork itself. Must not be held while user code is waited for.
+class fork_shield {
+ public:
+  fork_shield() noexcept;
+  ~fork_shield();
+  fork_shield(const fork_shield&) = delete;
+  fork_shield& operator=(const fork_shield&) = delete;
+};
 
 }  // namespace weir::os

@@ -1,43 +1,84 @@
-// CPU affinity and stack bounds of weir's own threads.
+// CPU affinity of weir's own threads.
 #include "os/threads.hpp"
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include <vector>
+#include <algorithm>
+#include <cerrno>
 
 namespace weir::os {
+namespace {
 
-bool bind_this_thread(int os_cpu) {
-  if (os_cpu < 0) return false;
-  // CPU numbers beyond CPU_SETSIZE exist: the set is as large as this one needs.
-  const std::size_t count = static_cast<std::size_t>(os_cpu) + 1;
-  cpu_set_t* set = CPU_ALLOC(count);
-  if (set == nullptr) return false;
-  const std::size_t bytes = CPU_ALLOC_SIZE(count);
-  CPU_ZERO_S(bytes, set);
-  CPU_SET_S(static_cast<std::size_t>(os_cpu), bytes, set);
-  const bool done = sched_setaffinity(0, bytes, set) == 0;
-  CPU_FREE(set);
-  return done;
+// The longest mask that a kernel may have, in CPUs.
+constexpr std::size_t most_cpus = 65536;
+constexpr std::size_t bits_per_word = 8 * sizeof(unsigned long);
+
+// CPU numbers beyond CPU_SETSIZE exist: the mask is as long as these need.
+std::vector<unsigned long> mask_of(const std::vector<int>& os_cpus) {
+  std::vector<unsigned long> mask(static_cast<std::size_t>(*std::max_element(os_cpus.begin(), os_cpus.end())) / bits_per_word + 1);
+  for (const int cpu : os_cpus) mask[static_cast<std::size_t>(cpu) / bits_per_word] |= 1UL << (static_cast<std::size_t>(cpu) % bits_per_word);
+  return mask;
+}
+
+bool set_affinity(const std::vector<unsigned long>& mask) { return syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(unsigned long), mask.data()) == 0; }
+
+thread_local constinit bool bound = false;
+// If it is bound: what it was allowed before.
+thread_local std::vector<int> allowed_before;
+thread_local std::vector<unsigned long> mask_before;
+
+// What a worker forks is no worker: it, and what it executes, gets back what the process may use. Allocates nothing, nor does
+// it touch the vectors of other threads, which would be made then: a child may find the lock of a sanitizer's malloc taken.
+void unbind_child() {
+  if (bound) set_affinity(mask_before);
+  bound = false;
+}
+
+[[maybe_unused]] const int unbinds_children = pthread_atfork(nullptr, nullptr, unbind_child);
+
+}  // namespace
+
+bool set_affinity_of_this_thread(const std::vector<int>& os_cpus) {
+  if (os_cpus.empty() || *std::min_element(os_cpus.begin(), os_cpus.end()) < 0) return false;
+  return set_affinity(mask_of(os_cpus));
+}
+
+bool bind_this_thread(const std::vector<int>& os_cpus) {
+  if (!bound) {
+    auto before = affinity_of_this_thread();
+    if (!before || before->empty()) return false;
+    mask_before = mask_of(*before);
+    allowed_before = std::move(*before);
+  }
+  if (!set_affinity_of_this_thread(os_cpus)) return false;
+  bound = true;
+  return true;
+}
+
+std::optional<std::vector<int>> allowed_before_binding() {
+  if (!bound) return std::nullopt;
+  return allowed_before;
+}
+
+std::optional<std::vector<int>> affinity_of_this_thread() {
+  for (std::size_t cpus = 1024; cpus <= most_cpus; cpus *= 2) {
+    std::vector<unsigned long> mask(cpus / bits_per_word);
+    const long bytes = syscall(SYS_sched_getaffinity, 0, mask.size() * sizeof(unsigned long), mask.data());
+    if (bytes < 0 && errno == EINVAL) continue;  // the kernel's mask is longer
+    if (bytes < 0) return std::nullopt;
+    std::vector<int> allowed;
+    for (std::size_t i = 0; i < cpus; i++)
+      if (mask[i / bits_per_word] >> (i % bits_per_word) & 1) allowed.push_back(static_cast<int>(i));
+    return allowed;
+  }
+  return std::nullopt;
 }
 
 int current_cpu() { return sched_getcpu(); }
 
 void name_this_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
-
-stack_bounds this_thread_stack() {
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
-  void* low = nullptr;
-  std::size_t bytes = 0;
-  stack_bounds bounds;
-  if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
-    bounds.low = static_cast<const char*>(low);
-    bounds.high = bounds.low + bytes;
-  }
-  pthread_attr_destroy(&attributes);
-  return bounds;
-}
 
 }  // namespace weir::os

@@ -1,12 +1,23 @@
-// CPU affinity of weir's own threads, and where a thread is.
+// Weir's own threads, their CPU affinity, and where a thread is.
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
 
 namespace weir::os {
 
-// Binds the calling thread to one CPU (operating system's number). False if refused; the thread then runs anywhere.
-bool bind_this_thread(int os_cpu);
+// Binds the calling thread to these CPUs (operating system's numbers). False if refused, or if the system does
+// not say what the thread is allowed now, which could not be given back then; the thread runs anywhere.
+// A child that such a thread forks is not bound any more.
+bool bind_this_thread(const std::vector<int>& os_cpus);
+// The CPUs that the calling thread was allowed before it was bound; nothing: it is not bound, or that is unknown.
+std::optional<std::vector<int>> allowed_before_binding();
+bool set_affinity_of_this_thread(const std::vector<int>& os_cpus);
+// CPUs that the system lets the calling thread run on, ascending; nothing if it does not say, and then errno says why.
+std::optional<std::vector<int>> affinity_of_this_thread();
 // CPU the calling thread runs on right now, or -1. Some 20 ns.
 int current_cpu();
 void name_this_thread(const char* name);
@@ -15,6 +26,31 @@ struct stack_bounds {
   const char* low = nullptr;  // the stack grows down to here
   const char* high = nullptr;
 };
-stack_bounds this_thread_stack();
+
+struct stack_size {
+  std::size_t wanted_bytes;
+  std::size_t least_bytes;  // where the system refuses more
+};
+
+// The smallest that can be asked for: what the system needs for itself, and room for a task.
+std::size_t least_stack_bytes();
+// For deep recursion: 256 MiB of addresses, of which only what is used becomes memory. Where addresses are scarce (32 bits,
+// ulimit -v) or count as memory (vm.overcommit_memory is 2), and where the system's default is larger: that.
+stack_size usual_stack();
+
+// A thread with a stack of its own size, which a std::thread cannot have, and that is not bound if its creator is.
+class thread {
+ public:
+  // Throws std::system_error if the system has no room for the stack, or allows no more threads.
+  thread(stack_size, std::function<void(stack_bounds)> run);
+  thread(thread&&) noexcept;
+  thread& operator=(thread&&) = delete;
+  ~thread();
+  void join();
+
+ private:
+  struct started;
+  std::unique_ptr<started> started_;
+};
 
 }  // namespace weir::os

@@ -71,7 +71,7 @@ struct policy {
 
 // From "NAME" or "NAME:parameter=value,...". Throws configuration_error that lists what is known.
 policy parse(std::string_view specification);
-// Names of all policies, in the order of the README's table.
+// Names of all policies, in the order of the README's list.
 std::vector<std::string> names();
 
 // Rules; one file each.

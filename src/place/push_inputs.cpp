@@ -3,8 +3,8 @@
 // Seed 000 section 2.3, Algorithm 1 with the heuristic "input only"; together with deferred allocation it is the
 // paper's DSA-OPT (section 3.3), weir's policy `local`.
 //
-// This file is the shortest complete policy: tally the bytes the task touches, decide. What is returned is a wish: a
-// full inbox on that node means the task stays here.
+// This file is the tutorial for a new policy: tally the bytes the task touches, decide. What is returned is a wish: a full
+// inbox on that node means the task stays here.
 #include "place/cost.hpp"
 
 namespace weir::place {

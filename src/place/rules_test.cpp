@@ -186,15 +186,17 @@ TEST(push_inputs, a_main_input_decides_as_all_inputs_would) {
   EXPECT_GE(checked, 3);
 }
 
-TEST(rules, tasks_on_very_many_nodes_are_placed_somewhere) {
+TEST(rules, tasks_on_very_many_nodes_are_weighed_by_their_first_ones) {
   test_view v(machine::synthetic(64, 1));
   std::vector<part> inputs;
-  for (int n = 0; n < 64; n++) inputs.push_back({4096, n});
+  for (int n = 20; n < 64; n++) inputs.push_back({4096, n});
   for (placement_rule rule : {push_inputs, push_weighted}) {
-    const int node = v.ask(rule, inputs);
-    EXPECT_GE(node, 0);
-    EXPECT_LT(node, 64);
+    EXPECT_EQ(v.from(0).ask(rule, inputs), 20);   // none of its bytes are here, and equal ones on each of the others
+    EXPECT_EQ(v.from(25).ask(rule, inputs), 25);  // one of the first
+    EXPECT_EQ(v.from(63).ask(rule, inputs), 20);  // beyond the first ones
   }
+  inputs.insert(inputs.begin() + 3, {4096, 30});  // now 30 holds twice as much
+  for (placement_rule rule : {push_inputs, push_weighted}) EXPECT_EQ(v.from(25).ask(rule, inputs), 30);
 }
 
 }  // namespace

@@ -1,22 +1,37 @@
 // Options and environment: what a runtime is made of.
 #include "runtime/runtime.hpp"
 
+#include <weir/detail/nearest.hpp>
+
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include <unistd.h>
+
 namespace weir::detail {
 namespace {
 
-// More workers than this are a typing error.
-constexpr int most_workers = 32767;
+constexpr int most_workers = runtime_options::most_workers;
+
+// What the environment says where the options leave something open. README.md lists them.
+constexpr std::string_view variables[] = {"WEIR_WORKERS", "WEIR_POLICY", "WEIR_BIND",   "WEIR_SPIN",
+                                          "WEIR_TRACE",   "WEIR_STATS",  "WEIR_MACHINE", "WEIR_STACK_BYTES"};
 
 const char* environment(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+bool boolean(const char* name, bool otherwise) {
+  const char* text = environment(name);
+  if (text == nullptr) return otherwise;
+  if (std::strcmp(text, "0") != 0 && std::strcmp(text, "1") != 0)
+    throw configuration_error(std::string(name) + "=" + text + ": expected 0 or 1");
+  return text[0] == '1';
 }
 
 int wanted_workers(const runtime_options& o) {
@@ -41,10 +56,43 @@ place::policy chosen_policy(const runtime_options& o) {
 }
 
 bool chosen_binding(const runtime_options& o) {
-  const char* text = environment("WEIR_BIND");
-  if (text == nullptr) return o.bind;
-  if (std::strcmp(text, "0") != 0 && std::strcmp(text, "1") != 0) throw configuration_error(std::string("WEIR_BIND=") + text + ": expected 0 or 1");
-  return o.bind && text[0] == '1';
+  const bool wanted = boolean("WEIR_BIND", true);
+  return o.bind && wanted;
+}
+
+bool chosen_statistics() { return boolean("WEIR_STATS", false); }
+
+machine::description chosen_machine(const runtime_options& o) {
+  const char* text = o.machine.empty() ? environment("WEIR_MACHINE") : nullptr;
+  if (text == nullptr) return machine::load(o.machine);
+  try {
+    return machine::load(text);
+  } catch (const machine_error& e) {
+    throw machine_error(std::string("WEIR_MACHINE: ") + e.what());
+  }
+}
+
+// A program may have variables of its own that begin with WEIR_, so only what is nearly one of weir's is spoken of.
+std::string misspelt_variable(std::string_view variable) {
+  constexpr std::string_view prefix = "WEIR_";
+  const std::string_view name = variable.substr(0, variable.find('='));
+  if (!name.starts_with(prefix) || std::ranges::find(variables, name) != std::end(variables)) return "";
+  std::vector<std::string_view> known;
+  for (const std::string_view v : variables) known.push_back(v.substr(prefix.size()));
+  const std::string near = nearest(name.substr(prefix.size()), known);
+  if (near.empty()) return "";
+  return "the environment variable " + std::string(name) + " means nothing to weir; did you mean " +
+         std::string(prefix) + near + "?";
+}
+
+void say_misspelt_variables() {
+  static const bool said = [] {
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; variable++)
+      if (const std::string sentence = misspelt_variable(*variable); !sentence.empty())
+        std::fprintf(stderr, "weir: %s\n", sentence.c_str());
+    return true;
+  }();
+  static_cast<void>(said);
 }
 
 // Spinning workers take time from each other where there are more of them than CPUs, or where time is limited.
@@ -67,23 +115,27 @@ std::unique_ptr<trace::recorder> chosen_recorder(const runtime_options& o) {
   return nullptr;
 }
 
-std::vector<int> chosen_cpus(const runtime_options& o, const machine::description& m) {
-  if (m.cpus.empty()) throw machine_error("machine " + m.name + " has no CPU this process may use");
-  int workers = wanted_workers(o);
-  if (workers == 0) {
-    workers = static_cast<int>(std::min<std::size_t>(m.cpus.size(), most_workers));
-    // A cgroup's quota is CPU time: more threads than that would only be throttled.
-    if (m.cpu_quota > 0) workers = std::clamp(static_cast<int>(std::ceil(m.cpu_quota)), 1, workers);
+os::stack_size chosen_stack(const runtime_options& o) {
+  constexpr std::uint64_t most_stack_bytes = std::uint64_t{1} << 40;  // more is a typing error
+  const std::uint64_t least_bytes = os::least_stack_bytes();
+  const auto expected = [&] { return "; expected 0 (256 MiB where addresses are plenty), or " + std::to_string(least_bytes) + " to " + std::to_string(most_stack_bytes) + " bytes"; };
+  const auto possible = [&](std::uint64_t bytes) { return bytes == 0 || (bytes >= least_bytes && bytes <= most_stack_bytes); };
+  if (!possible(o.stack_bytes)) throw configuration_error("runtime_options::stack_bytes is " + std::to_string(o.stack_bytes) + expected());
+  std::uint64_t bytes = o.stack_bytes;
+  if (const char* text = environment("WEIR_STACK_BYTES"); text != nullptr && bytes == 0) {
+    const auto [end, error] = std::from_chars(text, text + std::strlen(text), bytes);
+    if (error != std::errc() || *end != '\0' || !possible(bytes)) throw configuration_error(std::string("WEIR_STACK_BYTES=") + text + expected());
   }
-  // Round robin over the nodes, so that few workers still use the memory of many.
-  std::vector<int> order;
-  for (std::size_t rank = 0; order.size() < m.cpus.size(); rank++)
-    for (const auto& n : m.nodes)
-      if (rank < n.cpus.size()) order.push_back(n.cpus[rank]);
-  std::vector<int> cpus;
-  for (int w = 0; w < workers; w++) cpus.push_back(order[static_cast<std::size_t>(w) % order.size()]);
-  std::stable_sort(cpus.begin(), cpus.end(), [&](int a, int b) { return m.cpus[static_cast<std::size_t>(a)].node < m.cpus[static_cast<std::size_t>(b)].node; });
-  return cpus;
+  return bytes == 0 ? os::usual_stack() : os::stack_size{bytes, bytes};
+}
+
+int chosen_workers(const runtime_options& o, const machine::description& m) {
+  const int workers = wanted_workers(o);
+  return workers != 0 ? workers : std::min(machine::default_worker_count(m), most_workers);
+}
+
+machine::cpu_claim claim_cpus(const runtime_options& o, const machine::description& m) {
+  return machine::cpu_claim(m, chosen_workers(o, m), m.is_host && chosen_binding(o));
 }
 
 }  // namespace weir::detail

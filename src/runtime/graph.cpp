@@ -12,7 +12,9 @@ using detail::run_guard;
 graph::graph() : state_(new detail::graph_state) {}
 graph::~graph() = default;
 graph::graph(const bulk_tasks& given) : state_(new detail::graph_state(given)) {}
-graph::graph(std::span<const std::size_t> offsets, std::span<const task_id> predecessors, std::span<const float> cost_ns) {
+graph::graph(detail::lasting_array<std::size_t> all_offsets, detail::lasting_array<task_id> predecessors,
+             detail::lasting_array<float> cost_ns) {
+  const std::span<const std::size_t> offsets = all_offsets;
   if (offsets.empty()) throw usage_error("weir::graph: there are no offsets; n tasks have n + 1 of them");
   const std::size_t n = offsets.size() - 1;
   state_.reset(new detail::graph_state(bulk_tasks{offsets.first(n), offsets.last(n), predecessors, cost_ns}));
@@ -42,7 +44,7 @@ void graph::run(runtime& rt) {
   detail::wait_and_rethrow(e, g.scope, [&] {
     if (e.in_task()) e.start(g);
     else detail::spawn(*rt.state_, &g.scope, {}, [&] { e.start(g); });
-    e.wait_for(g.scope);
+    e.wait_for(g.scope, false);
   });
 }
 
@@ -66,7 +68,7 @@ void run_in_bulk(engine::engine& e, engine::bulk_run&& r) {
   } const reset{r};
   wait_and_rethrow(e, r.scope, [&] {
     e.start(r);
-    e.wait_for(r.scope);
+    e.wait_for(r.scope, false);  // the run lives no longer than this
   });
 }
 

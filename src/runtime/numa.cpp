@@ -10,6 +10,7 @@ namespace weir {
 namespace {
 
 const std::vector<machine::node>& host_nodes() {
+  const os::fork_shield shield;
   static const auto& nodes = *new std::vector<machine::node>(machine::host().nodes);  // to the end: moves may be static objects'
   return nodes;
 }

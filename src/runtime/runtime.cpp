@@ -2,7 +2,6 @@
 #include "runtime/runtime.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -11,12 +10,13 @@
 namespace weir {
 namespace detail {
 
-runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, std::vector<int> cpus, std::unique_ptr<trace::recorder> r)
+runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, machine::cpu_claim c, std::unique_ptr<trace::recorder> r)
     : machine(std::move(m)),
       policy_name(p.name),
-      worker_cpus(std::move(cpus)),
+      cpus(std::move(c)),
       recorder(std::move(r)),
-      engine(machine, worker_cpus, std::move(p), {chosen_binding(o), o.backlog, chosen_spin_ns(o, machine, worker_cpus.size()), recorder.get()}),
+      engine(machine, cpus.worker_cpus(), std::move(p),
+             {.bind = chosen_binding(o), .backlog = o.backlog, .spin_ns = chosen_spin_ns(o, machine, cpus.worker_cpus().size()), .stack = chosen_stack(o), .recorder = recorder.get()}),
       start_ns(os::now_ns()) {}
 
 void hold(runtime_state& s) { s.holders.fetch_add(1, std::memory_order_relaxed); }
@@ -27,31 +27,49 @@ void let_go(runtime_state* s) noexcept {
 
 namespace {
 
-// What a destructor can say.
-template <class F>
-bool succeeds_or_says(F&& f) noexcept {
+// A failure that no wait() has thrown must not be lost in silence.
+void say_what_nobody_asked_for(scope_state& scope, const char* of) noexcept {
+  const std::exception_ptr failure = scope.take_failure();
+  if (failure == nullptr) return;
   try {
-    f();
-    return true;
+    std::rethrow_exception(failure);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "weir: at the end of a runtime: %s\n", e.what());
-    return false;
+    std::fprintf(stderr, "weir: %s; nobody called %s::wait(), which throws this\n", e.what(), of);
+  } catch (...) {
   }
 }
 
-// Ends weir::runtime: nothing is lost, nothing is thrown.
-void end_runtime(runtime_state* s) {
+// Ends weir::runtime. Whatever goes wrong is handed to `failed`, and the rest is done all the same.
+template <class Failed, class Unasked>
+void end_state(runtime_state* s, const Failed& failed, const Unasked& unasked) {
   engine::engine& e = s->engine;
   if (e.forked()) return;  // the workers are in the parent: what is here cannot be ended, only left
+  const auto succeeds = [&failed](auto&& f) {
+    try {
+      f();
+      return true;
+    } catch (const std::exception& x) {
+      failed(x);
+      return false;
+    }
+  };
   const auto quiescent = [&e] { return e.quiescent(); };
   // Who runs out of memory while tasks are given up tries again: workers cannot end before their tasks.
-  while (!succeeds_or_says([&] { e.wait_until(quiescent); }) && !e.quiescent()) {
+  while (!succeeds([&] { e.wait_until(quiescent); }) && !e.quiescent()) {
   }
-  if (s->print_statistics) succeeds_or_says([&] { std::fputs(collect_statistics(*s).to_string().c_str(), stderr); });
+  unasked(e.root());
+  if (s->print_statistics) succeeds([&] { std::fputs(collect_statistics(*s).to_string().c_str(), stderr); });
   e.shared().addresses_forget_done();
   e.stop();
-  succeeds_or_says([&] { write_trace(*s); });
+  s->cpus.give_back();
+  succeeds([&] { write_trace(*s); });
   let_go(s);
+}
+
+// For the destructor: nothing is thrown.
+void end_runtime(runtime_state* s) {
+  end_state(s, [](const std::exception& e) { std::fprintf(stderr, "weir: at the end of a runtime: %s\n", e.what()); },
+            [](scope_state& root) { say_what_nobody_asked_for(root, "weir::runtime"); });
 }
 
 }  // namespace
@@ -59,11 +77,8 @@ void end_runtime(runtime_state* s) {
 void write_trace(runtime_state& s) {
   if (s.recorder == nullptr) return;
   trace::about a{.policy = s.policy_name, .machine = s.machine.name, .nodes = s.machine.node_count(), .bound = s.engine.bound()};
-  for (const int c : s.worker_cpus) {
-    const auto& cpu = s.machine.cpus[static_cast<std::size_t>(c)];
-    a.worker_nodes.push_back(cpu.node);
-    a.worker_cpus.push_back(cpu.os_index);
-  }
+  for (const int c : s.cpus.worker_cpus()) a.worker_nodes.push_back(s.machine.cpus[static_cast<std::size_t>(c)].node);
+  a.worker_cpus = machine::bindings(s.machine, s.cpus.worker_cpus());
   s.recorder->write(a);
 }
 
@@ -93,6 +108,7 @@ datum* create_datum(runtime_state& rt, std::size_t elements, std::size_t element
     throw usage_error(std::string("datum ") + (name ? name : "(unnamed)") + ": " + std::to_string(elements) + " elements of " + std::to_string(element_bytes) + " bytes are more than can be addressed");
   engine::slot& s = rt.engine.current();
   auto* d = new (s.flow.frames.allocate(sizeof(datum), s.flow.node).data) datum;
+  d->no_frame.store(0, std::memory_order_relaxed);
   d->bytes = elements * element_bytes;
   d->element_bytes = static_cast<std::uint32_t>(element_bytes);
   d->runtime = &rt;
@@ -209,18 +225,34 @@ void release_stream(stream_state* s) noexcept {
 }  // namespace detail
 
 runtime::runtime(const runtime_options& o) try : state_(nullptr, &detail::end_runtime) {
+  const os::fork_shield shield;
   place::policy p = detail::chosen_policy(o);
-  machine::description m = machine::load(o.machine);
-  std::vector<int> cpus = detail::chosen_cpus(o, m);
+  machine::description m = detail::chosen_machine(o);
+  const bool print_statistics = detail::chosen_statistics();
+  machine::cpu_claim cpus = detail::claim_cpus(o, m);
   std::unique_ptr<trace::recorder> recorder = detail::chosen_recorder(o);
   state_.reset(new detail::runtime_state(o, std::move(m), std::move(p), std::move(cpus), std::move(recorder)));
-  const char* print = std::getenv("WEIR_STATS");
-  state_->print_statistics = print != nullptr && std::strcmp(print, "1") == 0;
+  state_->print_statistics = print_statistics;
+  detail::say_misspelt_variables();
 } catch (const std::bad_alloc&) {
   throw error("a weir::runtime cannot be made: there is no memory left; expected a system that allows some MiB and 100 KiB a worker (ulimit -v, the container's limit of memory)");
 }
 
 runtime::~runtime() = default;
+
+void runtime::end() {
+  state_->engine.throw_if_forked();
+  if (state_->engine.in_task())
+    throw usage_error("weir::runtime::end() was called inside a task, which would wait for itself");
+  std::exception_ptr first;
+  const auto note = [&first](std::exception_ptr e) {
+    if (first == nullptr) first = std::move(e);
+  };
+  detail::end_state(state_.release(), [&](const std::exception&) { note(std::current_exception()); },
+                    [&](detail::scope_state& root) { note(root.take_failure()); });
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
 detail::runtime_state& detail::state_of(runtime& rt) noexcept { return *rt.state_; }
 
 void runtime::wait() {
@@ -240,6 +272,11 @@ int runtime::node_of_worker(int worker) const {
   if (worker < 0 || worker >= s.worker_count()) throw usage_error("there is no worker " + std::to_string(worker) + "; they are numbered from 0 to " + std::to_string(s.worker_count() - 1));
   return s.node_of_worker(worker);
 }
+std::vector<int> runtime::cpus_of_worker(int worker) const {
+  static_cast<void>(node_of_worker(worker));  // throws if there is none
+  if (!state_->engine.bound() || state_->engine.bind_refused()) return {};
+  return machine::bindings(state_->machine, state_->cpus.worker_cpus())[static_cast<std::size_t>(worker)];
+}
 const std::string& runtime::policy() const noexcept { return state_->policy_name; }
 
 runtime::open_end::open_end(runtime& rt) : state_(rt.state_.get()) { state_->engine.open_ends.fetch_add(1, std::memory_order_relaxed); }
@@ -253,12 +290,15 @@ scope::scope(runtime& rt) : runtime_(rt.state_.get()), state_(true, runtime_->en
 void scope::end() noexcept {
   if (runtime_->engine.forked()) return;
   engine::engine& e = runtime_->engine;
-  try {
-    const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
-    e.wait_on_any_stack(state_);
-  } catch (...) {  // the destructor's promise; wait() is there for who wants to know
+  while (!state_.complete()) {
+    try {
+      const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
+      e.wait_on_any_stack(state_);
+    } catch (...) {  // a deadlock, of which the scope has been told; or no memory to wait with: then again
+    }
   }
   e.begin_anew(state_);
+  detail::say_what_nobody_asked_for(state_, "weir::scope");
 }
 
 void scope::cancel() noexcept { runtime_->engine.end_early(state_, detail::scope_state::was_cancelled); }
@@ -271,10 +311,12 @@ void scope::wait() {
     throw;
   }
   engine::engine& e = runtime_->engine;
-  detail::wait_and_rethrow(e, state_, [&] {
+  const std::exception_ptr gave_up = detail::wait_and_rethrow(e, state_, [&] {
     const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
     e.wait_for(state_);
   });
+  // In a task it is this wait that has failed; outside something else was found while it lasted.
+  if (gave_up != nullptr && e.in_task()) std::rethrow_exception(gave_up);
 }
 
 namespace this_task {

@@ -1,6 +1,7 @@
 // A recorder's file: checked before the run, written after it.
 #include "trace/recorder.hpp"
 
+#include "os/os.hpp"
 #include "trace/chrome.hpp"
 
 #include <weir/error.hpp>
@@ -38,6 +39,7 @@ std::string checked(std::string path) {
 
 // How many traces this process has written to a path. Kept to the end: a runtime may be a static object.
 int next_number(const std::string& path) {
+  const os::fork_shield shield;
   static std::mutex& mutex = *new std::mutex;
   static auto& numbers = *new std::map<std::string, int>;
   std::lock_guard guard(mutex);

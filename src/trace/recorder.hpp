@@ -13,7 +13,7 @@ struct about {
   std::string policy, machine;
   int nodes = 0;
   std::vector<int> worker_nodes;  // by worker
-  std::vector<int> worker_cpus;   // the system's numbers, for names
+  std::vector<std::vector<int>> worker_cpus;  // that each is bound to, the system's numbers, for names
   bool bound = false;
 };
 

@@ -9,19 +9,6 @@
 namespace weir::test {
 namespace {
 
-// A graph points into the arrays it is made from, so temporary ones are refused by the compiler.
-template <class... Arrays>
-concept makes_graph = requires(Arrays&&... arrays) { graph(std::forward<Arrays>(arrays)...); };
-using offset_array = std::vector<std::size_t>;
-using task_array = std::vector<graph::task_id>;
-using cost_array = std::vector<float>;
-static_assert(makes_graph<offset_array&, task_array&> && makes_graph<const offset_array&, task_array&, cost_array&> && makes_graph<std::span<const std::size_t>, std::span<graph::task_id>, std::span<float>>);
-static_assert(!makes_graph<offset_array, task_array&> && !makes_graph<offset_array&, task_array> && !makes_graph<offset_array, task_array> && !makes_graph<std::array<std::size_t, 2>, task_array&>);
-static_assert(!makes_graph<offset_array&, task_array&, cost_array> && !makes_graph<offset_array, task_array&, cost_array&> && !makes_graph<offset_array, task_array, cost_array>);
-template <class Offsets>
-concept makes_graph_without_edges = requires(Offsets&& offsets) { graph(std::forward<Offsets>(offsets), {}); };
-static_assert(makes_graph_without_edges<offset_array&> && !makes_graph_without_edges<offset_array>);
-
 struct arrays {
   std::vector<std::size_t> offsets{0};
   std::vector<graph::task_id> predecessors;

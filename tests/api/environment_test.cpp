@@ -66,6 +66,11 @@ TEST(environment, bind) {
 }
 
 TEST(environment, statistics) {
+  {
+    set_variable v("WEIR_STATS", "yes");
+    const std::string message = message_of<configuration_error>([] { runtime rt({.workers = 1}); });
+    WEIR_EXPECT_CONTAINS(message, "WEIR_STATS=yes: expected 0 or 1");
+  }
   ::testing::internal::CaptureStderr();
   {
     set_variable v("WEIR_STATS", "1");

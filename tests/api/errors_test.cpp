@@ -175,5 +175,88 @@ TEST(errors, from_pushes_reach_every_window_they_feed) {
   EXPECT_EQ(ran, 1001);
 }
 
+// What happened comes first, then the way it came, and what repeats is counted.
+TEST(errors, through_nested_waits_tell_the_cause_and_then_the_way) {
+  for (const int workers : {1, 2}) {
+    runtime rt({.workers = workers});
+    struct descent {
+      runtime& rt;
+      void go(int left) {
+        if (left == 0) throw std::runtime_error("boom");
+        scope s(rt);
+        s.spawn({.name = left == 1 ? "leaf" : "down"}, [this, left] { go(left - 1); });
+        s.wait();
+      }
+    } d{rt};
+    rt.spawn({.name = "root"}, [&] { d.go(40); });
+    try {
+      rt.wait();
+      FAIL();
+    } catch (const task_failed& e) {
+      EXPECT_STREQ(e.what(), "task leaf failed: boom, inside 39 times task down, inside task root");
+      EXPECT_THROW(std::rethrow_exception(e.cause()), std::runtime_error);
+    }
+  }
+}
+
+TEST(errors, through_many_differently_named_waits_stay_short) {
+  runtime rt({.workers = 2});
+  static constexpr const char* names[] = {"a", "b", "c"};
+  struct descent {
+    runtime& rt;
+    void go(int left) {
+      if (left == 0) throw std::runtime_error("boom");
+      scope s(rt);
+      s.spawn({.name = names[left % 3]}, [this, left] { go(left - 1); });
+      s.wait();
+    }
+  } d{rt};
+  rt.spawn({.name = "root"}, [&] { d.go(300); });
+  const std::string message = message_of<task_failed>([&] { rt.wait(); });
+  WEIR_EXPECT_CONTAINS(message, "task b failed: boom, inside task c");
+  WEIR_EXPECT_CONTAINS(message, "inside 292 more");
+  WEIR_EXPECT_CONTAINS(message, "inside task root");
+  EXPECT_LT(message.size(), 300u);
+}
+
+struct speechless : std::exception {
+  const char* what() const noexcept override { return nullptr; }
+};
+
+TEST(errors, an_exception_without_words_is_one_too) {
+  runtime rt({.workers = 2});
+  rt.spawn({.name = "mute"}, [] { throw speechless(); });
+  EXPECT_EQ(message_of<task_failed>([&] { rt.wait(); }), "task mute failed: an exception whose what() is null");
+}
+
+TEST(errors, in_a_graph_name_the_task) {
+  runtime rt({.workers = 2});
+  graph g;
+  const auto load = g.add({.name = "load"}, [] {});
+  const auto unnamed = g.add([] { throw std::runtime_error("boom"); });
+  g.precede(load, unnamed);
+  EXPECT_EQ(message_of<task_failed>([&] { g.run(rt); }), "task 1 failed: boom");
+}
+
+TEST(errors, that_nobody_waits_for_are_said_at_the_end) {
+  testing::internal::CaptureStderr();
+  {
+    runtime rt({.workers = 2});
+    rt.spawn({.name = "bad"}, [] { throw std::runtime_error("boom"); });
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "weir: task bad failed: boom; nobody called weir::runtime::wait(), which throws this\n");
+  testing::internal::CaptureStderr();
+  {
+    runtime rt({.workers = 2});
+    {
+      scope s(rt);
+      s.spawn({.name = "worse"}, [] { throw std::runtime_error("bang"); });
+    }
+    rt.spawn([] { throw 1; });
+    EXPECT_THROW(rt.wait(), task_failed);  // told: not said again
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "weir: task worse failed: bang; nobody called weir::scope::wait(), which throws this\n");
+}
+
 }  // namespace
 }  // namespace weir::test

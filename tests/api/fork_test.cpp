@@ -137,5 +137,46 @@ TEST_F(fork_without_exec, a_new_runtime_works) {
             0);
 }
 
+// 0 if a runtime of its own works.
+int use_a_runtime() {
+  runtime own({.workers = 2});
+  const auto x = own.make_data(std::vector<int>{0});
+  for (int i = 0; i < 100; i++) own.spawn(inout(x), [](auto v) { v[0]++; });
+  own.wait();
+  return x.read()[0] == 100 ? 0 : 1;
+}
+
+// What the maker's thread has locked at that moment would stay locked in the child.
+TEST(fork_while_others, make_and_end_runtimes_does_not_hang) {
+  std::atomic<bool> over{false};
+  std::vector<std::thread> makers;
+  for (int i = 0; i < 2; i++)
+    makers.emplace_back([&] {
+      while (!over) {
+        runtime rt({.workers = 2});
+        rt.spawn([] {});
+      }
+    });
+  const std::size_t children = effort(12);
+  for (std::size_t i = 0; i < children; i++) EXPECT_EQ(in_child([] { return sanitized ? 0 : use_a_runtime(); }), 0) << "child " << i;
+  over = true;
+  for (std::thread& t : makers) t.join();
+}
+
+// The child has the task's thread alone, and is not bound to the CPUs of its worker.
+TEST(fork_in_a_task, a_new_runtime_has_all_cpus) {
+  runtime rt;
+  const int workers = runtime().workers();
+  int result = -1;
+  rt.run([&] {
+    result = in_child([&] {
+      if (refused([&] { rt.spawn([] {}); }) != 0) return 1;
+      if (sanitized) return 0;
+      return runtime().workers() == workers ? use_a_runtime() : 2;
+    });
+  });
+  EXPECT_EQ(result, 0);
+}
+
 }  // namespace
 }  // namespace weir::test

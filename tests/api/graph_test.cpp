@@ -98,7 +98,10 @@ TEST(graph, without_tasks_is_over_at_once) {
   runtime rt({.workers = 1});
   graph g;
   g.run(rt);
+  EXPECT_EQ(rt.stats().tasks, 0u);
   rt.run([&] { g.run(rt); });
+  EXPECT_EQ(rt.stats().tasks, 1u);  // which ran it
+  EXPECT_EQ(g.tasks(), 0u);
 }
 
 TEST(graph, an_edge_named_twice_counts_once_for_the_program) {

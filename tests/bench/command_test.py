@@ -152,6 +152,19 @@ class Runs(unittest.TestCase):
             self.assertGreater(run["pages_checked"] + run["pages_unknown"], 0)
         self.assertEqual([run["repeat"] for run in runs], [0] * 9 + [1] * 9)
 
+    def test_each_round_begins_with_another_policy(self):
+        result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--policy", "local,steal", "--repeat", "3", "--json")
+        self.assertEqual([(run["repeat"], run["policy"]) for run in map(json.loads, result.stdout.splitlines())],
+                         [(0, "local"), (0, "steal"), (1, "steal"), (1, "local"), (2, "local"), (2, "steal")])
+
+    def test_rounds_to_warm_up_are_told_and_not_counted(self):
+        for options, said in [([], "one run each, after 1 that does not count"), (["--warm-up", "0"], "one run each"),
+                              (["--warm-up", "2", "--repeat", "3"], "medians of 3 rounds, after 2 that do not count")]:
+            result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], *options)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertEqual(result.stdout.splitlines()[1], "  " + said)
+            self.assertEqual(len(weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], *options[:2], "--json").stdout.splitlines()), 1)
+
     def test_policies_with_parameters(self):
         result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--policy", "local,push-weighted:in=1,out=3,threshold=0,steal", "--json")
         self.assertEqual([json.loads(line)["policy"] for line in result.stdout.splitlines()], ["local", "push-weighted:in=1,out=3,threshold=0", "steal"])

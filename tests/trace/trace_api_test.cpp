@@ -235,6 +235,18 @@ TEST_F(trace_api, tasks_that_fail_say_so) {
   EXPECT_EQ(outcome, (std::map<std::string, std::string>{{"bad", "failed"}, {"poor", "skipped"}}));
 }
 
+TEST_F(trace_api, end_throws_what_the_destructor_can_only_say) {
+  runtime rt({.workers = 2, .trace = "/dev/full"});
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 5; i++) rt.spawn([&] { ran++; });
+  WEIR_EXPECT_CONTAINS(message_of<error>([&] { rt.end(); }), "/dev/full");
+  EXPECT_EQ(ran, 5);
+  runtime fine(options(2));
+  fine.spawn([&] { ran++; });
+  fine.end();
+  EXPECT_EQ(tasks(read()).size(), 1u);
+}
+
 TEST_F(trace_api, the_environment_asks_for_one) {
   const fs::path path = folder / "env.json";
   setenv("WEIR_TRACE", path.c_str(), 1);

@@ -3,6 +3,8 @@
 
 #include "toml.hpp"
 
+#include <weir/detail/nearest.hpp>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -21,27 +23,20 @@ using words = std::map<std::string, std::string>;
 
 // ---------------------------------------------------------------- files
 
-toml::table parse(const std::string& path) {
-  if (fs::is_directory(path)) throw input_error(path + ": expected an evaluation, got a folder");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw input_error(path + ": cannot be read: " + std::strerror(errno));
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  try {
-    return toml::parse(text, path);
-  } catch (const toml::parse_error& e) {
-    throw input_error(fmt::format("{}:{}: not valid TOML: {}", path, e.source().begin.line, e.description()));
-  } catch (const machine::detail::malformed_toml&) {
-    throw input_error(path + ":1: not valid TOML: expected keys and values, got something the parser cannot place");
-  }
-}
+toml::table parse(const std::string& path) { return toml_file::read<input_error>(path, "an evaluation"); }
 
 std::string path_of(const std::string& name, const std::string& folder) {
   if (name.ends_with(".toml")) return name;
   const std::string path = folder + "/" + name + ".toml";
   if (name.find('/') == std::string::npos && fs::exists(path)) return path;
   std::string known;
-  for (const auto& [each, title] : known_plans(folder)) known += (known.empty() ? "" : ", ") + each;
-  throw input_error(fmt::format("no evaluation \"{}\"; there are {}, or a file ending in .toml", name, known.empty() ? "none" : known));
+  std::vector<std::string> names;
+  for (const auto& [each, title] : known_plans(folder)) {
+    names.push_back(each);
+    known += (known.empty() ? "" : ", ") + each;
+  }
+  throw input_error(fmt::format("no evaluation \"{}\"; there are {}, or a file ending in .toml{}", name, known.empty() ? "none" : known,
+                                weir::detail::proposal(name, names)));
 }
 
 // ---------------------------------------------------------------- words in braces

@@ -5,8 +5,6 @@
 
 #include <bench/common/kernel.hpp>
 #include <machine/machine.hpp>
-#include <tools/emulator/boot/kernel.hpp>
-#include <tools/emulator/boot/layout.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -71,7 +69,7 @@ std::string complaint(const std::string& errors, int status) {
 }  // namespace
 
 group_runner::group_runner(const plan& p, std::string command) : plan_(p), weir_(std::move(command)), folder_(fs::path(weir_).parent_path()) {
-  const machine::description m = p.emulated() ? emulator::load_machine(p.machine, emulator::machines_folder()) : machine::host();
+  const machine::description m = p.emulated() ? machine::load(p.machine) : machine::host();
   class_names_ = m.class_names;
   classes_ = m.distance_class;
   nodes_ = m.nodes.size();

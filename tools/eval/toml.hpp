@@ -1,7 +1,8 @@
-// toml++ with its assertions on, and typed access to values whose errors name file, line and key.
+// Typed access to TOML values whose errors name file, line and key.
 #pragma once
 
 #include <bench/common/kernel.hpp>
+#include <toml/toml.hpp>
 
 #include <fmt/format.h>
 
@@ -11,18 +12,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-// Some malformed files fail an assertion of toml++ 3.3 instead of being refused. libweir reads machine files with the same
-// parser, so the words here must be those of src/machine/toml_value.hpp: the linker keeps one of the two.
-namespace weir::machine::detail {
-struct malformed_toml {};
-[[noreturn]] inline void refuse_malformed_toml() { throw malformed_toml{}; }
-}  // namespace weir::machine::detail
-#pragma push_macro("NDEBUG")
-#undef NDEBUG
-#define TOML_ASSERT(condition) (static_cast<bool>(condition) ? static_cast<void>(0) : ::weir::machine::detail::refuse_malformed_toml())
-#include <toml++/toml.h>
-#pragma pop_macro("NDEBUG")
 
 namespace weir::tools {
 

@@ -1,6 +1,7 @@
 // One pass over a trace: columns for each worker, short tasks summed up on the way if there are many.
 #include "timeline.hpp"
 
+#include <bench/common/plural.hpp>
 #include <tools/weir/trace_summary.hpp>
 
 #include <fmt/format.h>
@@ -14,6 +15,8 @@
 
 namespace weir::tools {
 namespace {
+
+using bench::plural;
 
 using json = nlohmann::ordered_json;
 
@@ -167,10 +170,12 @@ json trace_data(const std::string& path, std::size_t most_tasks) {
   read_trace(path, h);
 
   const trace_about& a = s.about();
-  std::string note = fmt::format("policy {}, {} worker{} on {} node{} of {}: {} tasks in {}.", a.policy, a.workers, a.workers == 1 ? "" : "s", a.nodes, a.nodes == 1 ? "" : "s", a.machine, s.all().count, time_text(static_cast<double>(s.span_ns())));
+  std::string note = fmt::format("policy {}, {} on {} of {}: {} in {}.", a.policy, plural(a.workers, "worker"),
+                                 plural(a.nodes, "node"), a.machine, plural(s.all().count, "task"),
+                                 time_text(static_cast<double>(s.span_ns())));
   if (const auto locality = s.all().locality()) note += fmt::format(" Locality {:.1f} %.", 100 * *locality);
   if (c.summed_up()) note += fmt::format(" Neighbours shorter than {} are summed up.", time_text(static_cast<double>(c.resolution())));
-  if (a.tasks_lost > 0) note += fmt::format(" {} more tasks ran, and found no room in the trace.", a.tasks_lost);
+  if (a.tasks_lost > 0) note += fmt::format(" {} ran besides, and found no room in the trace.", plural(a.tasks_lost, "task"));
   json j = {{"title", "Trace " + std::filesystem::path(path).filename().string()}, {"note", note}, {"nodes", a.nodes}, {"span_ns", s.span_ns()}, {"worker_nodes", a.worker_nodes}, {"bytes_read", a.bytes_read}, {"bytes_written", a.bytes_written}};
   j["names"] = names_of(s, names);
   j["buffers"] = c.buffer_curves(s.begin_ns());

@@ -5,8 +5,11 @@
 #include "bench_memory.hpp"
 #include "bench_overhead.hpp"
 
+#include <bench/common/median.hpp>
 #include <bench/common/options.hpp>
+#include <bench/common/output.hpp>
 #include <bench/common/page_check.hpp>
+#include <bench/common/parser.hpp>
 #include <bench/common/report.hpp>
 #include <bench/common/runner.hpp>
 #include <machine/machine.hpp>
@@ -26,7 +29,7 @@ using namespace weir::bench;
 struct bench_options {
   std::string kernels, control = "sequential", input, output, machine, trace;
   std::optional<std::string> size, block, policies;
-  int iterations = 0, clusters = 0, workers = 0, repeat = 1;
+  int iterations = 0, clusters = 0, workers = 0, repeat = 1, warm_up = 1;
   std::uint64_t seed = 1;
   bool shared = false, movable = false, verify = false, json = false, list = false, pages_check = false;
 };
@@ -78,7 +81,9 @@ std::vector<int> os_nodes() {
   return nodes;
 }
 
-// All runs of one kernel. Runs of different policies alternate, so that a disturbance hits none of them alone.
+// All runs of one kernel, in rounds: the sequential program if results are verified, then each policy, so that a
+// disturbance hits none of them alone. Rounds to warm up come first and are not counted: the first run of all gets its
+// memory from the system, which the others find there.
 class session {
  public:
   session(const kernel& k, configuration c, const bench_options& o, std::vector<std::string> policies) : options_(o), policies_(std::move(policies)) {
@@ -92,20 +97,39 @@ class session {
 
   // True if all results are as expected.
   bool run() {
-    serial_result serial;
-    if (options_.verify) {
-      serial = request_.what->solve(request_.problem);
-      request_.expected = &serial.value;
-    }
     for (const std::string& p : policies_) groups_.push_back({p, {}});
-    for (int repeat = 0; repeat < options_.repeat; repeat++)
-      for (run_group& g : groups_) run_one(g, repeat);
-    if (!options_.json) fmt::print("{}\n", to_table(request_, groups_, serial.seconds));
-    std::fflush(stdout);
+    for (int round = 0; round < options_.warm_up; round++) warm_up();
+    for (int round = 0; round < options_.repeat; round++) run_round(round);
+    if (!options_.json) fmt::print("{}\n", to_table(request_, groups_, median(serial_seconds_), options_.warm_up));
+    flush_output();
     return wrong_.empty() || complain();
   }
 
  private:
+  void warm_up() {
+    if (options_.verify) request_.what->solve(request_.problem);
+    run_request request = request_;
+    request.measured = false;
+    request.how.trace = runtime_options::no_trace;
+    for (const run_group& g : groups_) {
+      request.how.policy = g.policy;
+      run_once(request);
+    }
+  }
+
+  // Each round begins with another policy: who runs after a certain other one may find caches and memory as that left
+  // them.
+  void run_round(int round) {
+    if (options_.verify) {
+      serial_result serial = request_.what->solve(request_.problem);
+      serial_seconds_.push_back(serial.seconds);
+      expected_ = std::move(serial.value);
+      request_.expected = &expected_;
+    }
+    const std::size_t count = groups_.size(), first = static_cast<std::size_t>(round) % count;
+    for (std::size_t i = 0; i < count; i++) run_one(groups_[(first + i) % count], round);
+  }
+
   void run_one(run_group& g, int repeat) {
     request_.how.policy = g.policy;
     request_.write_output = !options_.output.empty() && repeat == 0 && &g == &groups_.front();
@@ -114,9 +138,10 @@ class session {
     run_result r = run_once(request_);
     if (g.policy.empty()) g.policy = r.policy;
     if (r.verified && !r.verified->passed) wrong_ = fmt::format("{} under {}: the result differs ({}); largest difference {:g}, tolerance {:g}", request_.what->name, r.policy, r.verified->what, r.verified->largest_difference, r.verified->tolerance);
+    if (!r.trace_failure.empty()) wrong_ = r.trace_failure;
     if (options_.json) {
       fmt::print("{}\n", to_json(request_, r, repeat, request_.problem.pages));
-      std::fflush(stdout);
+      flush_output();
     } else if (options_.pages_check) {
       fmt::print("{} under {}: {} of {} pages written are on another node than their task, {} unknown\n", request_.what->name, r.policy, pages.misplaced(), pages.checked(), pages.unknown());
     }
@@ -131,6 +156,8 @@ class session {
   std::vector<std::string> policies_;
   run_request request_;
   std::vector<run_group> groups_;
+  std::any expected_;  // the sequential program's result
+  std::vector<double> serial_seconds_;
   std::string wrong_;
 };
 
@@ -182,16 +209,17 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_flag("--list", o->list, "List the kernels with their defaults");
   bench->add_option("--size", o->size, "Elements per dimension")->type_name("N[xM[xK]]");
   bench->add_option("--block", o->block, "Elements per dimension of one block")->type_name("N[xM[xK]]");
-  bench->add_option("--iterations", o->iterations, "Iterations")->check(CLI::Range(1, most))->type_name("T");
-  bench->add_option("--clusters", o->clusters, "Clusters (kmeans)")->check(CLI::Range(1, most))->type_name("K");
+  bench->add_option("--iterations", o->iterations, "Iterations")->transform(whole_number(1, most))->type_name("T");
+  bench->add_option("--clusters", o->clusters, "Clusters (kmeans)")->transform(whole_number(1, most))->type_name("K");
   bench->add_option("--policy", o->policies, "Policies, with parameters as in push-weighted:in=1,out=2; or all")->type_name("P[,P...]");
-  bench->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->check(CLI::Range(0, 1 << 16))->type_name("N");
-  bench->add_option("--machine", o->machine, "Machine file or synthetic machine to pretend; default: the host")->type_name("M");
-  bench->add_option("--control", o->control, "Who creates the tasks: one task, or tasks chunk by chunk")->check(CLI::IsMember({"sequential", "parallel"}))->type_name("sequential|parallel");
+  bench->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->transform(whole_number(0, runtime_options::most_workers))->type_name("N");
+  bench->add_option("--machine", o->machine, "Machine to pretend: a machine that comes with weir, a machine file, or \"nodes:N cpus:K\"; default: the host")->type_name("M")->envname("WEIR_MACHINE");
+  bench->add_option("--control", o->control, "Who creates the tasks: one task, or tasks chunk by chunk")->check(one_of({"sequential", "parallel"}))->type_name("sequential|parallel");
   bench->add_flag("--shared", o->shared, "Bodies work on shared arrays interleaved over the nodes");
   bench->add_flag("--movable", o->movable, "With --shared: once filled, pages may be moved by the system (numa_balancing)");
-  bench->add_option("--repeat", o->repeat, "Runs per policy")->check(CLI::Range(1, 1000000))->type_name("R");
-  bench->add_option("--seed", o->seed, "Seed of made-up input")->type_name("S");
+  bench->add_option("--repeat", o->repeat, "Runs per policy, of which medians are shown")->transform(whole_number(1, 1000000))->type_name("R");
+  bench->add_option("--warm-up", o->warm_up, "Rounds before those that count")->transform(whole_number(0, 1000000))->capture_default_str()->type_name("W");
+  bench->add_option("--seed", o->seed, "Seed of made-up input")->transform(whole_number(0, UINT64_MAX))->type_name("S");
   bench->add_option("--input", o->input, "File to read instead of made-up input")->type_name("FILE");
   bench->add_option("--output", o->output, "File for the result")->type_name("FILE");
   bench->add_flag("--verify", o->verify, "Compare with the sequential program; exit status 1 if a result differs");

@@ -1,6 +1,8 @@
 // Tables and JSON of `weir bench overhead`.
 #include "bench_overhead_report.hpp"
 
+#include <bench/common/output.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -60,7 +62,7 @@ void print_json(const std::vector<overhead_result>& results, bool metg) {
     line["runs"] = r.runs;
     fmt::print("{}\n", line.dump());
   }
-  std::fflush(stdout);
+  bench::flush_output();
 }
 
 void print_table(const std::vector<overhead_result>& results, const std::vector<int>& workers, int rounds, bool metg) {
@@ -76,7 +78,7 @@ void print_table(const std::vector<overhead_result>& results, const std::vector<
       fmt::print("{}\n", without_trailing_space(line));
     }
   }
-  std::fflush(stdout);
+  bench::flush_output();
 }
 
 }  // namespace weir::tools

@@ -6,6 +6,8 @@
 #include "topo.hpp"
 #include "trace.hpp"
 
+#include <bench/common/output.hpp>
+#include <bench/common/parser.hpp>
 #include <tools/eval/eval.hpp>
 #include <tools/report/report.hpp>
 #include <weir/error.hpp>
@@ -16,6 +18,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -51,31 +54,43 @@ int run(int argc, char** argv) {
   weir::tools::add_report_command(app);
   const auto bench = weir::tools::add_bench_command(app), solve = weir::tools::add_solve_command(app), eval = weir::tools::add_eval_command(app);
   const auto emulate = weir::tools::add_emulate_command(app, std::move(command));
+  weir::bench::add_help_command(app);
+  weir::bench::refuse_values_of_flags(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return e.get_exit_code() == 0 ? app.exit(e) : complain(e.what(), bad_input);
+    if (e.get_exit_code() == 0) return weir::bench::show_what_was_asked_for(app, e);
+    return complain(weir::bench::sentence_of(app, e), bad_input);
   }
   for (const auto& status : {bench, solve, eval})
     if (*status != 0) return *status;
   return *emulate;
 }
 
+// output_reason: why standard output could not be written, where that ended the command.
+int run_and_say_what_went_wrong(int argc, char** argv, std::string& output_reason) {
+  try {
+    return run(argc, argv);
+  } catch (const weir::task_failed& e) {
+    return complain(e.what(), failed);
+  } catch (const weir::error& e) {
+    return complain(e.what(), bad_input);
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory", failed);
+  } catch (const std::system_error& e) {
+    if (std::ferror(stdout) == 0) return complain(e.what(), failed);
+    output_reason = e.code().message();
+    return failed;
+  } catch (const std::exception& e) {
+    return complain(e.what(), failed);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  int status = failed;
-  try {
-    status = run(argc, argv);
-  } catch (const weir::task_failed& e) {
-    status = complain(e.what(), failed);
-  } catch (const weir::error& e) {
-    status = complain(e.what(), bad_input);
-  } catch (const std::bad_alloc&) {
-    status = complain("out of memory", failed);
-  } catch (const std::exception& e) {
-    status = complain(e.what(), failed);
-  }
-  if (std::fflush(stdout) != 0 && status == 0) return complain("standard output cannot be written", failed);
-  return status;
+  weir::bench::occupy_standard_streams();
+  std::string reason;
+  const int status = run_and_say_what_went_wrong(argc, argv, reason);
+  return weir::bench::close_output("weir", status, reason);
 }

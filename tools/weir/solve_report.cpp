@@ -1,6 +1,8 @@
 // Tables, JSON and pages of `weir solve`.
 #include "solve_report.hpp"
 
+#include <bench/common/plural.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +20,9 @@ std::string grouped(std::size_t n) {
   for (std::ptrdiff_t at = std::ssize(s) - 3; at > 0; at -= 3) s.insert(static_cast<std::size_t>(at), 1, ',');
   return s;
 }
+
+std::string counted(std::size_t n, std::string_view noun) { return bench::plural(n, noun, grouped(n)); }
+std::string workers_of(const solve_facts& f) { return bench::plural(f.workers, "worker"); }
 
 std::string duration(double seconds) {
   if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
@@ -37,15 +42,15 @@ std::vector<line> lines_of(const solve_facts& f) {
   const std::string blocks = f.block == 1 ? "" : fmt::format(", blocks of {0} x {0}", f.block);
   const std::string tasks = f.coarsen == "none" ? "" : fmt::format(", put together to {} by {}", grouped(f.aggregated_tasks), f.coarsen);
   std::vector<line> all = {
-      {"matrix", fmt::format("{}: {} rows, {} nonzeros{}", f.matrix, grouped(f.rows), grouped(f.nonzeros), blocks), duration(f.read_seconds)},
+      {"matrix", fmt::format("{}: {}, {}{}", f.matrix, counted(f.rows, "row"), counted(f.nonzeros, "nonzero"), blocks), duration(f.read_seconds)},
       {"order", f.order, duration(f.order_seconds)},
-      {"pattern", fmt::format("ILU({}): {} nonzeros, {:.2f} times the matrix's", f.level, grouped(f.factor_nonzeros), ratio(static_cast<double>(f.factor_nonzeros), static_cast<double>(f.nonzeros))), duration(f.symbolic_seconds)},
-      {"tasks", fmt::format("{}, {} edges{}", grouped(f.tasks), grouped(f.edges), tasks), duration(f.aggregate_seconds)},
+      {"pattern", fmt::format("ILU({}): {}, {:.2f} times the matrix's", f.level, counted(f.factor_nonzeros, "nonzero"), ratio(static_cast<double>(f.factor_nonzeros), static_cast<double>(f.nonzeros))), duration(f.symbolic_seconds)},
+      {"tasks", fmt::format("{}, {}{}", grouped(f.tasks), counted(f.edges, "edge"), tasks), duration(f.aggregate_seconds)},
   };
   if (f.nodes > 1) all.push_back({"memory", f.pages.pages > 0 ? f.memory + ": " + f.pages.to_string() : f.memory, f.pages.pages > 0 ? duration(f.distribute_seconds) : ""});
   if (f.shifted_pivots > 0) all.push_back({"pivots", fmt::format("{} shifted", grouped(static_cast<std::size_t>(f.shifted_pivots))), ""});
   if (f.method == "none") return all;
-  all.push_back({f.method, f.converged ? fmt::format("{} iterations, residual {:.2e}", f.iterations, f.residual) : fmt::format("{} iterations, residual {:.2e}, not converged", f.iterations, f.residual), duration(f.iterate_seconds)});
+  all.push_back({f.method, fmt::format("{}, residual {:.2e}{}", counted(static_cast<std::size_t>(f.iterations), "iteration"), f.residual, f.converged ? "" : ", not converged"), duration(f.iterate_seconds)});
   return all;
 }
 
@@ -133,7 +138,7 @@ std::string to_table(const solve_facts& f) {
   std::size_t width = 0;
   for (const line& l : lines_of(f)) width = std::max(width, l.value.size());
   for (const line& l : lines_of(f)) s += l.time.empty() ? fmt::format("{:<9} {}\n", l.what, l.value) : fmt::format("{:<9} {:<{}}  {:>10}\n", l.what, l.value, width, l.time);
-  s += fmt::format("\n{:<20} {:>11} {:>11}\n", "", "sequential", f.workers == 1 ? "1 worker" : fmt::format("{} workers", f.workers));
+  s += fmt::format("\n{:<20} {:>11} {:>11}\n", "", "sequential", workers_of(f));
   for (const comparison& c : comparisons_of(f)) s += fmt::format("{:<20} {:>11} {:>11} {:>7}\n", c.what, duration(c.sequential), duration(c.parallel), speedup(c.sequential, c.parallel));
   return s + fmt::format("{:<20} {:>11} {:>11}\n", "which is", bandwidth(f.solve_bytes, f.sequential_read_bytes_seconds), bandwidth(f.solve_bytes, f.read_bytes_seconds));
 }
@@ -156,7 +161,7 @@ std::string to_html(const solve_facts& f) {
   s += plot(f).svg();
   s += fmt::format("<p>Residual |b - A x| / |b| by iteration; dashed: the tolerance, {:g}.</p>\n<table>\n", f.tolerance);
   for (const line& l : lines_of(f)) s += fmt::format("<tr><td>{}<td>{}<td class='n'>{}\n", l.what, escaped(l.value), l.time);
-  s += fmt::format("</table>\n<table>\n<tr><th><th class='n'>sequential<th class='n'>{} workers<th>\n", f.workers);
+  s += fmt::format("</table>\n<table>\n<tr><th><th class='n'>sequential<th class='n'>{}<th>\n", workers_of(f));
   for (const comparison& c : comparisons_of(f)) s += fmt::format("<tr><td>{}<td class='n'>{}<td class='n'>{}<td class='n'>{}\n", c.what, duration(c.sequential), duration(c.parallel), speedup(c.sequential, c.parallel));
   s += fmt::format("<tr><td>which is<td class='n'>{}<td class='n'>{}<td>\n", bandwidth(f.solve_bytes, f.sequential_read_bytes_seconds), bandwidth(f.solve_bytes, f.read_bytes_seconds));
   return s + "</table>\n</html>\n";

@@ -4,6 +4,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <bench/common/parser.hpp>
+#include <bench/common/plural.hpp>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -43,12 +46,13 @@ void run_topo(topo_options o) {
   if (o.json) {
     nlohmann::ordered_json json = topo_json(m);
     if (o.explain) json["probes"] = probes_json(probes);
+    if (o.explain && m.is_host) json["workers"] = machine::bindings(m, machine::spread_workers(m, machine::default_worker_count(m)));
     fmt::print("{}\n", json.dump(2));
     return;
   }
   fmt::print("{}", topo_text(m));
   if (o.explain) fmt::print("{}", explain_text(m, probes));
-  else if (m.is_host && !m.notes.empty()) fmt::print("\n{} on what is restricted or unknown: weir topo --explain\n", m.notes.size() == 1 ? "1 note" : fmt::format("{} notes", m.notes.size()));
+  else if (m.is_host && !m.notes.empty()) fmt::print("\n{} on what is restricted or unknown: weir topo --explain\n", bench::plural(m.notes.size(), "note"));
 }
 
 }  // namespace
@@ -61,11 +65,11 @@ void add_topo_command(CLI::App& app) {
   topo->add_flag("--explain", options->explain, "Say what is restricted, refused or unknown, and what that costs");
   CLI::Option* measure = topo->add_flag("--measure", options->measure, "Measure latency and bandwidth between every pair of nodes");
   topo->add_option("--measure-mib", options->measuring.buffer_mib, "Buffer in MiB, a power of two (default: four times the last-level cache, at most 1024 and a quarter of the free memory)")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
+      ->transform(bench::whole_number(1, std::uint64_t{1} << 20))
       ->needs(measure);
-  topo->add_option("--measure-runs", options->measuring.runs, "Runs per pair; the median counts")->check(CLI::Range(1, 1000))->capture_default_str()->needs(measure);
+  topo->add_option("--measure-runs", options->measuring.runs, "Runs per pair; the median counts")->transform(bench::whole_number(1, 1000))->capture_default_str()->needs(measure);
   topo->add_option("--measure-order", options->order, "Order of the lines: ascending (as in the PACT 2016 paper) or shuffled (no prefetching)")
-      ->check(CLI::IsMember({"ascending", "shuffled"}))
+      ->check(bench::one_of({"ascending", "shuffled"}))
       ->capture_default_str()
       ->needs(measure);
   topo->add_option("--write", options->write, "Also write the machine, with what was measured, to this .toml file");

@@ -2,6 +2,8 @@
 #include "topo_measure.hpp"
 
 #include <bench/common/median.hpp>
+#include <bench/common/plural.hpp>
+#include <bench/common/threads.hpp>
 
 #include <fmt/format.h>
 #include <linux/mempolicy.h>
@@ -19,7 +21,6 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <thread>
 
 #include "weir/error.hpp"
 
@@ -44,13 +45,7 @@ bool bind_this_thread(int os_cpu) {
 // Runs the work on a new thread per CPU, bound to it. Returns whether all could be bound.
 bool on_cpus(const std::vector<int>& os_cpus, const std::function<void(std::size_t)>& work) {
   std::vector<char> bound(os_cpus.size());
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < os_cpus.size(); t++)
-    threads.emplace_back([&, t] {
-      bound[t] = bind_this_thread(os_cpus[t]);
-      work(t);
-    });
-  for (std::thread& t : threads) t.join();
+  bench::run_on_threads(os_cpus.size(), [&](std::size_t t) { bound[t] = bind_this_thread(os_cpus[t]); }, work);
   return std::all_of(bound.begin(), bound.end(), [](char b) { return b != 0; });
 }
 
@@ -241,7 +236,7 @@ class measurement {
     if (fill_unmeasured(m_))
       m_.notes.emplace_back("Pairs with a node without CPUs or without memory cannot be measured: they carry the figure of the opposite direction, or one of the same memory.");
     if (!all_bound_) m_.notes.emplace_back("Binding the measuring threads to their CPUs was refused: they may have run on other nodes, and the figures mix pairs.");
-    m_.notes.push_back(fmt::format("Measured with a buffer of {} MiB, median of {}, lines in {} order{}.", bytes_ / mib, options_.runs == 1 ? "1 run" : fmt::format("{} runs", options_.runs), options_.shuffled ? "shuffled" : "ascending",
+    m_.notes.push_back(fmt::format("Measured with a buffer of {} MiB, median of {}, lines in {} order{}.", bytes_ / mib, bench::plural(options_.runs, "run"), options_.shuffled ? "shuffled" : "ascending",
                                    options_.shuffled ? "" : ": hardware prefetch hides part of the latency"));
   }
 

@@ -1,6 +1,8 @@
 // Tables, matrices and JSON of a machine.
 #include "topo_print.hpp"
 
+#include <bench/common/plural.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +16,7 @@ namespace {
 using machine::description;
 using lines = std::back_insert_iterator<std::string>;
 
-std::string plural(std::size_t count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+using bench::plural;
 
 std::vector<int> os_cpus(const description& m, const machine::node& n) {
   std::vector<int> indices;
@@ -38,11 +40,11 @@ void header(lines out, const description& m) {
   fmt::format_to(out, "{}: {}, {} ({}, {}), {}\n", m.name, plural(m.nodes.size(), "node"), plural(m.cpus.size(), "CPU"),
                  plural(distinct(m, all, &machine::cpu::core).size(), "core"), plural(distinct(m, all, &machine::cpu::package).size(), "package"), size_text(bytes));
   if (!m.source.empty()) fmt::format_to(out, "source: {}\n", m.source);
-  if (m.cpu_quota > 0) fmt::format_to(out, "quota: the time of {} CPUs\n", m.cpu_quota);
+  if (m.cpu_quota > 0) fmt::format_to(out, "quota: the time of {} CPU{}\n", m.cpu_quota, m.cpu_quota == 1 ? "" : "s");
   if (m.memory_limit_bytes > 0) fmt::format_to(out, "memory limit: {}\n", size_text(m.memory_limit_bytes));
   std::string caches;
   for (const machine::cache& c : m.caches)
-    caches += fmt::format("{}L{} {} for {}", caches.empty() ? "" : ", ", c.level, size_text(c.bytes), plural(static_cast<std::size_t>(c.cpus_sharing), "CPU"));
+    caches += fmt::format("{}L{} {} for {}", caches.empty() ? "" : ", ", c.level, size_text(c.bytes), plural(c.cpus_sharing, "CPU"));
   fmt::format_to(out, "caches: {}\n", caches.empty() ? "unknown" : caches);
 }
 
@@ -137,6 +139,29 @@ nlohmann::ordered_json rows(const auto& matrix_values, std::size_t n) {
   return matrix_values.empty() ? nlohmann::ordered_json(nullptr) : result;
 }
 
+std::vector<std::vector<int>> default_bindings(const description& m) {
+  return machine::bindings(m, machine::spread_workers(m, machine::default_worker_count(m)));
+}
+
+std::string workers_text(const description& m) {
+  const std::vector<std::vector<int>> bound_to = default_bindings(m);
+  std::string text = fmt::format("\nwhere the workers of a runtime are: {}, unless WEIR_WORKERS or the program says how many\n", plural(bound_to.size(), "worker"));
+  lines out(text);
+  for (std::size_t first = 0; first < bound_to.size();) {
+    std::size_t end = first;
+    const bool own_cpu = bound_to[first].size() == 1;
+    std::vector<int> cpus;
+    for (; end < bound_to.size() && (own_cpu ? bound_to[end].size() == 1 : bound_to[end] == bound_to[first]); end++) cpus.insert(cpus.end(), bound_to[end].begin(), bound_to[end].end());
+    std::sort(cpus.begin(), cpus.end());
+    cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+    const std::string who = end - first == 1 ? fmt::format("worker {}", first) : fmt::format("workers {}-{}", first, end - 1);
+    fmt::format_to(out, "- {}: on {} {}, {}\n", who, cpus.size() == 1 ? "CPU" : "CPUs", machine::index_ranges(cpus),
+                   own_cpu ? "one on each" : "all CPUs of a node with fewer workers than CPUs: the system keeps them away from other processes");
+    first = end;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string size_text(std::uint64_t bytes) {
@@ -170,6 +195,7 @@ std::string explain_text(const description& m, const std::vector<probe>& probes)
   if (!m.is_host) fmt::format_to(out, "- A described machine: nothing is bound and no page is placed.\n");
   for (const std::string& note : m.notes) fmt::format_to(out, "- {}\n", note);
   if (m.is_host && m.notes.empty()) fmt::format_to(out, "- Nothing: all CPUs, memory and distances of the machine are known and may be used.\n");
+  if (m.is_host) text += workers_text(m);
   if (probes.empty()) return text;
   fmt::format_to(out, "\nwhat weir asks of the system\n");
   for (const probe& p : probes) {

@@ -1,6 +1,8 @@
 // One attempt per system call.
 #include "topo_probe.hpp"
 
+#include <bench/common/threads.hpp>
+
 #include <linux/membarrier.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
@@ -11,7 +13,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <thread>
 
 namespace weir::tools {
 namespace {
@@ -118,7 +119,8 @@ probe probe_numa_balancing() {
 
 std::vector<probe> probe_system_calls() {
   std::vector<probe> probes;
-  std::thread([&] {  // a thread of our own, since one probe changes the affinity of the thread it runs on
+  // A thread of our own, since one probe changes the affinity of the thread it runs on.
+  bench::run_on_threads(1, [](std::size_t) {}, [&](std::size_t) {
     for (const attempt& a : attempts) {
       int failure = a.run();
       probes.push_back({a.name, a.purpose, failure == 0, "", ""});
@@ -127,7 +129,7 @@ std::vector<probe> probe_system_calls() {
       probes.back().error = std::string(name != nullptr ? name : "error") + ", " + std::strerror(failure);
       probes.back().cost = a.cost;
     }
-  }).join();
+  });
   probes.push_back(probe_numa_balancing());
   return probes;
 }

@@ -5,6 +5,7 @@
 #include "trace_summary.hpp"
 
 #include <bench/common/check.hpp>
+#include <bench/common/plural.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ namespace weir::tools {
 namespace {
 
 using bench::format_bytes;
+using bench::plural;
 
 struct trace_options {
   std::string file;
@@ -43,8 +45,10 @@ std::vector<const named_totals*> by_total(const trace_summary& s) {
 
 std::string header_text(const trace_summary& s) {
   const trace_about& a = s.about();
-  std::string text = fmt::format("policy {}, {} worker{} on {} node{} ({}): {} tasks in {}\n", a.policy, a.workers, a.workers == 1 ? "" : "s", a.nodes, a.nodes == 1 ? "" : "s", a.machine, s.all().count, time_text(static_cast<double>(s.span_ns())));
-  if (a.tasks_lost > 0) text += fmt::format("incomplete: {} more tasks ran, and found no room in the trace\n", a.tasks_lost);
+  std::string text = fmt::format("policy {}, {} on {} ({}): {} in {}\n", a.policy, plural(a.workers, "worker"),
+                                 plural(a.nodes, "node"), a.machine, plural(s.all().count, "task"),
+                                 time_text(static_cast<double>(s.span_ns())));
+  if (a.tasks_lost > 0) text += fmt::format("incomplete: {} ran besides, and found no room in the trace\n", plural(a.tasks_lost, "task"));
   return text;
 }
 
@@ -86,7 +90,7 @@ std::string workers_text(const trace_summary& s) {
   }
   if (s.workers().size() > most_rows)
     for (std::size_t n = 0; n < nodes.size(); n++)
-      if (workers[n] > 0) text += worker_row(fmt::format("node {} ({} workers)", n, workers[n]), nodes[n], s.span_ns(), workers[n]);
+      if (workers[n] > 0) text += worker_row(fmt::format("node {} ({})", n, plural(workers[n], "worker")), nodes[n], s.span_ns(), workers[n]);
   if (s.workers().size() > 1) text += worker_row("all", all, s.span_ns(), s.workers().size());
   return text;
 }
@@ -118,7 +122,7 @@ std::string moves_text(const trace_summary& s) {
 std::string path_text(const trace_summary& s) {
   const critical_path path = s.longest_path();
   if (path.tasks == 0) return "";
-  std::string text = fmt::format("\ncritical path: {} tasks, {}, {} of the run; at best {:.1f} workers are busy\n", path.tasks, time_text(static_cast<double>(path.ns)), percent(share(path.ns, s.span_ns())), share(s.all().total_ns, path.ns));
+  std::string text = fmt::format("\ncritical path: {}, {}, {} of the run; workers busy at best: {:.1f}\n", plural(path.tasks, "task"), time_text(static_cast<double>(path.ns)), percent(share(path.ns, s.span_ns())), share(s.all().total_ns, path.ns));
   std::vector<std::pair<std::uint64_t, std::string>> names;
   for (const auto& [name, sums] : path.by_name) names.emplace_back(sums.second, name);
   std::ranges::sort(names, std::greater<>());
@@ -193,11 +197,11 @@ void add_trace_command(CLI::App& app) {
   trace->require_subcommand(1);
   auto o = std::make_shared<trace_options>();
   CLI::App* summary = trace->add_subcommand("summary", "Tasks by name, workers, steals and pushes, critical path");
-  summary->add_option("file", o->file, "A trace")->type_name("FILE")->required();
+  summary->add_option("file", o->file, "a trace that weir has written")->type_name("FILE")->required();
   summary->add_flag("--json", o->json, "Print JSON, for programs");
   summary->callback([o] { print_summary(*o); });
   CLI::App* dot = trace->add_subcommand("dot", "The task graph in the DOT language, for graphviz; for some hundred tasks");
-  dot->add_option("file", o->file, "A trace")->type_name("FILE")->required();
+  dot->add_option("file", o->file, "a trace that weir has written")->type_name("FILE")->required();
   dot->callback([o] { print_dot(*o); });
 }
 

@@ -61,6 +61,26 @@ class atomic {
   std::atomic<T> value_;
 };
 
+// As atomic, but making one writes nothing: for a word that others may look at while the object around it is made, in
+// memory that was used before. Holds what was in memory until the first store.
+template <class T>
+class unset_atomic {
+ public:
+  unset_atomic() noexcept {}  // NOLINT: not `= default`, which would let `T{}` of the object around it write zeros
+  unset_atomic(const unset_atomic&) = delete;
+  unset_atomic& operator=(const unset_atomic&) = delete;
+
+  [[gnu::always_inline]] T load(std::memory_order order) const noexcept { return at().load(order); }
+  [[gnu::always_inline]] void store(T value, std::memory_order order) noexcept { at().store(value, order); }
+  [[gnu::always_inline]] T fetch_add(T n, std::memory_order order) noexcept { return at().fetch_add(n, order); }
+  [[gnu::always_inline]] T fetch_sub(T n, std::memory_order order) noexcept { return at().fetch_sub(n, order); }
+
+ private:
+  [[gnu::always_inline]] std::atomic_ref<T> at() const noexcept { return std::atomic_ref<T>(value_); }
+
+  mutable T value_;
+};
+
 static_assert(sizeof(atomic<void*>) == sizeof(void*) && sizeof(atomic<std::uint64_t>) == 8);
 
 // std::atomic_thread_fence. ThreadSanitizer does not see fences, so in its builds a fence is a seq_cst read-modify-

@@ -60,8 +60,8 @@ struct alignas(64) datum : resource {
   const char* name = nullptr;
   std::uint32_t element_bytes = 1;
   std::int16_t home = 0;      // node whose pool the datum itself came from
-  // Data lie among frames. Who walks those finds here, where a frame has its state, that this is none.
-  alignas(8) std::uint8_t no_frame = 0;
+  // Data lie among frames. Who walks those finds here, where a frame has its state, that this is none: frame_state::free.
+  alignas(8) unset_atomic<std::uint8_t> no_frame;
 };
 static_assert(sizeof(datum) == 64);
 
@@ -142,8 +142,9 @@ struct alignas(64) frame {
 
   const task_ops* ops = nullptr;
   // What it waits for: 1 for all its reads, 1 for every other input, and being_created until all are matched. When it
-  // is ready and was sent elsewhere: sent_by().
-  atomic<std::uint32_t> pending{0};
+  // is ready and was sent elsewhere: sent_by(). This and the state are looked at by who walks all frames, also while
+  // one is made.
+  unset_atomic<std::uint32_t> pending;
   atomic<std::uint16_t> live{0};          // versions alive, where there are several
   std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read (updates: twice), if there is one
   scope_state* scope = nullptr;           // null: the runtime itself
@@ -157,7 +158,7 @@ struct alignas(64) frame {
   std::uint32_t bytes = 0;                // size of the allocation
   std::uint16_t versions = 0;
   std::uint16_t accesses = 0;
-  atomic<frame_state> state{frame_state::free};
+  unset_atomic<frame_state> state;
   std::int8_t priority = 0;
   bool required = false;                  // affinity is an order, not a wish
   std::uint8_t unusual = 0;               // accesses other than in() and out() of data: bits below
@@ -174,6 +175,10 @@ struct alignas(64) frame {
   const char* display_name() const { return name != nullptr ? name : "(unnamed)"; }
 };
 static_assert(sizeof(frame) == 64);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // of derived classes: right with every compiler that accepts it
+static_assert(offsetof(datum, no_frame) == offsetof(frame, state) && static_cast<int>(frame_state::free) == 0);
+#pragma GCC diagnostic pop
 
 inline constexpr std::size_t align_up(std::size_t n, std::size_t alignment) { return (n + alignment - 1) & ~(alignment - 1); }
 

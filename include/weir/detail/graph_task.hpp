@@ -46,9 +46,28 @@ struct graph_body {
 };
 
 template <class F>
+inline constexpr bool correct_graph_body =
+    std::is_invocable_v<std::decay_t<F>&> && std::is_constructible_v<std::decay_t<F>, F>;
+
+template <class F>
+void refuse_graph_body() {
+  using type = std::decay_t<F>;
+  static_assert(std::is_invocable_v<type&>,
+                "weir: a task of a graph is a callable without arguments; its data are in the callable's capture, "
+                "its edges in precede(before, after)");
+  if constexpr (std::is_invocable_v<type&>) {
+    static_assert(!std::is_constructible_v<type, type>,
+                  "weir: a graph keeps a copy of the callable, and this one cannot be copied; hand it over, as in "
+                  "g.add(std::move(f))");
+    static_assert(std::is_constructible_v<type, type>,
+                  "weir: a graph keeps the callable, and this one can be neither copied nor moved; capture a "
+                  "reference, as in g.add([&f] { f(); })");
+  }
+}
+
+template <class F>
 void set_body(graph_task& t, F&& body) {
   using type = std::decay_t<F>;
-  static_assert(std::is_invocable_v<type&>, "weir: a task of a graph is called without arguments");
   if constexpr (graph_body<type>::fits) new (t.body) type(std::forward<F>(body));
   else new (t.body) type*(new type(std::forward<F>(body)));
   t.ops = &graph_body<type>::ops;

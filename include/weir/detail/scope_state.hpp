@@ -20,10 +20,11 @@ struct scope_outside {
 };
 
 struct scope_state {
-  static constexpr std::int64_t one_waiter = std::int64_t{1} << 48;
-
-  // Low 48 bits: tasks not done, plus credits that workers hold (src/engine/README.md). Above: threads to be told when
-  // that is zero. In one word, for the scope may be gone as soon as it is.
+  // Low 32 bits: tasks not done, plus credits that workers hold (src/engine/README.md). Above: 18 bits for those of these
+  // tasks that wait for the others, and 13 for other threads to be told when no task is left. In one word, for the scope
+  // may be gone as soon as it is zero.
+  static constexpr std::int64_t one_member = std::int64_t{1} << 32, one_waiter = std::int64_t{1} << 50;
+  static constexpr std::int64_t most_members = one_waiter / one_member - 1, most_waiters = (std::int64_t{1} << 13) - 1;
   atomic<std::int64_t> outstanding{0};
 
   // Why those of its tasks that have not started are skipped. Changed by engine::end_early() and begin_anew() only: tasks
@@ -48,12 +49,23 @@ struct scope_state {
     }
   }
 
-  bool complete() const noexcept { return (outstanding.load(std::memory_order_acquire) & (one_waiter - 1)) == 0; }
-  // True: that was all, and somebody waits for it.
+  bool complete() const noexcept { return tasks_in(outstanding.load(std::memory_order_acquire)) == 0; }
+  // Every task that is not done waits for the others.
+  bool only_members_left() const noexcept {
+    const std::int64_t now = outstanding.load(std::memory_order_acquire);
+    return tasks_in(now) == members_in(now);
+  }
+  std::int64_t members() const noexcept { return members_in(outstanding.load(std::memory_order_relaxed)); }
+  // True: those were all, but for members that wait, and somebody waits for that.
   bool finish(std::int64_t n) noexcept {
     const std::int64_t before = outstanding.fetch_sub(n, std::memory_order_acq_rel);
-    return before > one_waiter && (before & (one_waiter - 1)) == n;
+    return before >= one_member && tasks_in(before) - n == members_in(before);
   }
+  // Both return how many of the kind there were; -1: more than can be counted.
+  std::int64_t add_member() noexcept { return add_one(one_member, most_members); }
+  std::int64_t add_waiter() noexcept { return add_one(one_waiter, most_waiters); }
+  void remove(std::int64_t one) noexcept { outstanding.fetch_sub(one, std::memory_order_relaxed); }
+  bool is_waited_for() const noexcept { return outstanding.load(std::memory_order_relaxed) >= one_member; }
 
   // The first failure counts. True: the caller has to note one, once.
   bool claim_failure() noexcept {
@@ -75,6 +87,16 @@ struct scope_state {
   }
 
  private:
+  static std::int64_t tasks_in(std::int64_t word) noexcept { return word & (one_member - 1); }
+  static std::int64_t members_in(std::int64_t word) noexcept { return word / one_member & most_members; }
+  std::int64_t add_one(std::int64_t one, std::int64_t most) noexcept {
+    std::int64_t now = outstanding.load(std::memory_order_relaxed);
+    do {
+      if ((now / one & most) == most) return -1;
+    } while (!outstanding.compare_exchange_weak(now, now + one, std::memory_order_acq_rel, std::memory_order_relaxed));
+    return now / one & most;
+  }
+
   static constexpr std::uint32_t none = 0, changing = 1, noted = 2;
   atomic<std::uint32_t> failure_state_{none};
   std::exception_ptr failure_;  // of who moved the state to `changing`

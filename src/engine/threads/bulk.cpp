@@ -97,8 +97,8 @@ class bulk_worker {
         run_.failed.store(1, std::memory_order_relaxed);
         char name[64];
         if (run_.members.item == nullptr) std::snprintf(name, sizeof name, "%u", t);
-        else std::snprintf(name, sizeof name, "%u (an aggregate of %zu tasks)", t, std::size_t{run_.members.size(t)});
-        engine_.record_failure(slot_.queues.running, name, std::current_exception());
+        else std::snprintf(name, sizeof name, "%u (an aggregate of %zu task%s)", t, std::size_t{run_.members.size(t)}, run_.members.size(t) == 1 ? "" : "s");
+        engine_.record_failure(slot_.queues.running, std::current_exception(), name);
         skipped = true;
       }
     }

@@ -23,6 +23,12 @@ std::mutex& registry_mutex() {
 }
 constinit engine* newest = nullptr;
 
+// A child that is forked finds the registry whole and unlocked.
+struct registry_lock {
+  os::fork_shield shield;
+  std::lock_guard<std::mutex> guard{registry_mutex()};
+};
+
 // Its destructor is called when a thread ends, after those of the thread's objects; for the main thread only if that
 // ends before the process does.
 constinit pthread_key_t exit_key{};
@@ -73,10 +79,12 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       bound_(o.bind && m.is_host),
       spin_ns_(o.spin_ns),
       one_worker_(worker_cpus.size() == 1),
+      stack_(o.stack),
       recorder_(o.recorder),
       watched_(!bound_ || recorder_ != nullptr),
       workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())) {
   shared_.traced = recorder_ != nullptr;
+  if (given_up_.claim_failure()) given_up_.note_failure(nullptr);  // no more of them
   prepare_asymmetric_fences();
   for (std::size_t i = 0; i < m.cpus.size(); i++) {
     const auto os = static_cast<std::size_t>(m.cpus[i].os_index);
@@ -94,13 +102,13 @@ engine::~engine() {
 }
 
 void engine::enter_registry() {
-  std::lock_guard guard(registry_mutex());
+  const registry_lock guard;
   older_ = newest;
   newest = this;
 }
 
 void engine::leave_registry() {
-  std::lock_guard guard(registry_mutex());
+  const registry_lock guard;
   engine** to = &newest;
   while (*to != this) to = &(*to)->older_;
   *to = older_;
@@ -110,6 +118,7 @@ void engine::start_workers(const std::vector<int>& cpus) {
   const auto cannot_start = [all = cpus.size()](std::size_t w, const std::string& why, const char* expected) {
     return error("the thread of worker " + std::to_string(w) + " of " + std::to_string(all) + " cannot be started: " + why + "; expected " + expected);
   };
+  const std::vector<std::vector<int>> bound_to = machine::bindings(machine_, cpus);
   threads_.reserve(cpus.size());
   for (std::size_t w = 0; w < cpus.size(); w++) {
     const auto give_up = [&] {
@@ -118,7 +127,7 @@ void engine::start_workers(const std::vector<int>& cpus) {
       stop();
     };
     try {
-      threads_.emplace_back([this, w, cpu = cpus[w]] { worker_main(static_cast<int>(w), cpu); });
+      threads_.emplace_back(stack_, [this, w, &bound_to](os::stack_bounds stack) { worker_main(static_cast<int>(w), bound_to[w], stack); });
     } catch (const std::system_error& e) {
       give_up();
       throw cannot_start(w, e.code().message(), "a system that allows as many threads and their stacks (ulimit -u -v, the container's limit of processes)");
@@ -137,7 +146,7 @@ void engine::start_workers(const std::vector<int>& cpus) {
 void engine::stop() {
   stopping_.store(1, std::memory_order_seq_cst);
   scheduler_.sleep.wake_all();
-  for (std::thread& t : threads_) t.join();
+  for (os::thread& t : threads_) t.join();
   threads_.clear();
 }
 
@@ -229,20 +238,20 @@ void engine::forget_guest(std::uint64_t guest) {
 void engine::thread_ends(void*) {
   const std::uint64_t guest = std::exchange(this_guest, nobody);
   used_last = {};
-  std::lock_guard guard(registry_mutex());
+  const registry_lock guard;
   for (engine* e = newest; e != nullptr; e = e->older_) e->forget_guest(guest);
 }
 
 void engine::make_exit_key() {
-  std::lock_guard guard(registry_mutex());
+  const registry_lock guard;
   if (exit_key_made) return;
   if (const int e = pthread_key_create(&exit_key, &thread_ends); e != 0)
     throw error(std::string("weir cannot learn when threads end: pthread_key_create: ") + std::strerror(e) + "; expected a program that leaves one of its " + std::to_string(PTHREAD_KEYS_MAX) + " keys");
   exit_key_made = true;
 }
 
-void engine::become_worker(slot& s) {
-  s.floors = stack_floors(os::this_thread_stack());
+void engine::become_worker(slot& s, os::stack_bounds stack) {
+  s.floors = stack_floors(stack);
   used_last = as_worker = {id_, &s};
 }
 
@@ -258,13 +267,14 @@ slot& engine::make_worker(int worker) {
   return mine;
 }
 
-void engine::worker_main(int worker, int cpu) {
+// Reads `os_cpus` before it says that it is there: start_workers() may go on then.
+void engine::worker_main(int worker, const std::vector<int>& os_cpus, os::stack_bounds stack) {
   os::name_this_thread(("weir " + std::to_string(worker)).c_str());
-  if (bound_ && !os::bind_this_thread(machine_.cpus[static_cast<std::size_t>(cpu)].os_index)) bind_refused_.store(1, std::memory_order_relaxed);
   slot* mine = nullptr;
   try {
+    if (bound_ && !os::bind_this_thread(os_cpus)) bind_refused_.store(1, std::memory_order_relaxed);
     mine = &make_worker(worker);
-    become_worker(*mine);
+    become_worker(*mine, stack);
   } catch (const std::bad_alloc&) {
     worker_without_memory_.store(worker, std::memory_order_relaxed);
     stopping_.store(1, std::memory_order_relaxed);

@@ -13,6 +13,7 @@
 #include <weir/detail/scope_state.hpp>
 #include <weir/error.hpp>
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -20,6 +21,7 @@
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -30,18 +32,22 @@ using detail::scope_state;
 using sched::counter;
 
 // How far down a worker's stack tasks may be run on top of others. Where waiting needs that, until little is left; what a
-// creator could as well leave to others, only in the upper half: tasks below it may have large frames.
+// creator could as well leave to others, only in the upper half and some MiB: tasks below it may have large frames.
 struct stack_floors {
   static constexpr std::ptrdiff_t wait_reserve_bytes = 128 * 1024;
+  // More: creators use more and colder memory for what others could run. Less: more tasks of deep trees are queued.
+  static constexpr std::ptrdiff_t most_for_creators_bytes = 4 * 1024 * 1024;
 
   const char* waits = nullptr;  // null: no floor
   const char* spawns = nullptr;
+  std::size_t stack_bytes = 0;
 
   stack_floors() = default;
   explicit stack_floors(const os::stack_bounds& s) {
     if (s.low == nullptr) return;
+    stack_bytes = static_cast<std::size_t>(s.high - s.low);
     waits = s.low + wait_reserve_bytes;
-    spawns = s.low + (s.high - s.low) / 2;
+    spawns = s.high - std::min((s.high - s.low) / 2, most_for_creators_bytes);
   }
 };
 
@@ -88,6 +94,10 @@ struct alignas(cache_line_bytes) slot {
   std::uint32_t spawns_until_check = 0;
   std::uint32_t looks_at_own_queue = 0;  // by a creator of short tasks
   atomic<std::uint32_t> nested_waits{0};
+  std::uint64_t waits_begun = 0;
+  atomic<std::uint64_t> failing_wait{0};   // number of the innermost nested wait; 0: there is none, or it may not fail
+  atomic<std::uint64_t> given_up_wait{0};  // number of one that is to fail
+  std::string given_up_because;            // written before that
   stack_floors floors;                  // workers: of their stacks
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
   const scope_outside* outside = nullptr;  // of the running task, if a creator runs it
@@ -104,7 +114,7 @@ struct alignas(cache_line_bytes) slot {
 };
 
 // While a creator runs a task at once: what is outside of that, other than of a task from a queue. A scope that the creator
-// itself has made is waited for by it. Any other scope has nothing to do with it.
+// itself has made is waited for by it. The runtime's own has nothing to do with it.
 class run_by_creator {
  public:
   run_by_creator(slot& s, const scope_state& creators, const scope_state& its) noexcept : slot_(s), before_(s.outside), out_{&creators, before_} {
@@ -147,6 +157,7 @@ struct options {
   bool bind = true;
   std::size_t backlog = 0;
   std::uint64_t spin_ns = 0;
+  os::stack_size stack = os::usual_stack();  // of each worker
   trace::recorder* recorder = nullptr;  // null: no trace. Outlives the workers
 };
 
@@ -181,8 +192,9 @@ class engine {
   }
 
   // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like.
-  // A worker executes other tasks meanwhile, a guest sleeps. Throws deadlock_error if that can no longer happen.
-  void wait_until(const std::function<bool()>& done);
+  // A worker executes other tasks meanwhile, a guest sleeps. Throws deadlock_error if that can no longer happen; who must
+  // not be left before (may_fail is false) waits until others have been given up.
+  void wait_until(const std::function<bool()>& done, bool may_fail = true);
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
   // the worker's stack has no room for executing another one.
   void throw_if_unable_to_wait();
@@ -191,8 +203,8 @@ class engine {
   void start(bulk_run&);
   void check(const detail::graph_state&) const;  // throws usage_error for an affinity that cannot be
   void check(const bulk_places&, std::size_t tasks) const;
-  // Waits for all tasks of a scope.
-  void wait_for(scope_state&);
+  // Waits for all tasks of a scope; in a task of that scope: for all others.
+  void wait_for(scope_state&, bool may_fail = true);
   // As wait_for, for who must wait all the same: on a second stack if this one is used up.
   void wait_on_any_stack(scope_state&);
   // Tells threads that sleep in wait_until to look again.
@@ -221,16 +233,19 @@ class engine {
   void end_early(scope_state& s, std::uint32_t reason) noexcept {
     if (s.reasons_to_skip.fetch_or(reason, std::memory_order_relaxed) == 0) ended_early_.fetch_add(1, std::memory_order_relaxed);
   }
-  void begin_anew(scope_state& s) noexcept {
-    if (s.reasons_to_skip.load(std::memory_order_relaxed) == 0) return;
-    if (s.reasons_to_skip.exchange(0, std::memory_order_relaxed) != 0) ended_early_.fetch_sub(1, std::memory_order_relaxed);
-  }
+  void begin_anew(scope_state& s) noexcept { forget(s, scope_state::was_cancelled | scope_state::has_failed); }
+  // For one of its own tasks, which has been told of the failure. Cancelled it stays.
+  void forget_failure(scope_state& s) noexcept { forget(s, scope_state::has_failed); }
   // For a task of the scope that runs, or is about to run, on this thread.
   bool ends_early(const slot& s, const scope_state& scope) const { return ended_early_.load(std::memory_order_relaxed) != 0 && scope.ends_early(s.outside); }
   // Null: the calling thread is in no task of this engine. Any thread may ask, also of a child process.
   const frame* running_task() const {
     const slot* const s = this_worker();
     return s != nullptr && &s->owner == this ? s->queues.running : nullptr;
+  }
+  bool in_task_of(const scope_state& scope) const {
+    const frame* const f = running_task();
+    return f != nullptr && f->scope == &scope;
   }
   scope_outside where_running_task_is() {
     const frame* const f = running_task();
@@ -250,10 +265,15 @@ class engine {
  private:
   friend class bulk_worker;
   friend class slot_to_release;
+  void forget(scope_state& s, std::uint32_t reasons) noexcept {
+    if ((s.reasons_to_skip.load(std::memory_order_relaxed) & reasons) == 0) return;
+    const std::uint32_t before = s.reasons_to_skip.fetch_and(~reasons, std::memory_order_relaxed);
+    if (before != 0 && (before & ~reasons) == 0) ended_early_.fetch_sub(1, std::memory_order_relaxed);
+  }
   void start_workers(const std::vector<int>& cpus);  // throws error, and then none is left
-  void worker_main(int worker, int cpu);
+  void worker_main(int worker, const std::vector<int>& os_cpus, os::stack_bounds);
   slot& make_worker(int worker);
-  void become_worker(slot&);
+  void become_worker(slot&, os::stack_bounds);
   frame* next_task(slot&);
   frame* search(slot&);
   frame* idle(slot&, const std::function<bool()>* nested_condition);
@@ -267,17 +287,19 @@ class engine {
   void seek_solitude(slot&, std::uint64_t now_ns);
   // Stands for the name of the task that is to blame.
   static constexpr char of_ended_scope[] = "(of a scope that has ended early)";
-  void note_skipped(frame*, const char* cause);
-  void record_failure(frame*, const char* name, std::exception_ptr);
-  void finished_one(slot&);
+  // What the task's scope is told (failure.cpp). `name`: null for the frame's own.
+  void record_failure(frame*, const std::exception_ptr&, const char* name = nullptr) noexcept;
+  void record_skipped(frame*, const char* cause) noexcept;
+  void finished_one(slot&, bool counted = true);
   void enter_scope(slot&, scope_state*);
   void return_credits(slot&, std::int64_t keep);
   frame* route_ready(slot&, bool keep_one);
   void route_one(slot&, frame*);
-  bool creator_runs_task(slot&) const;
+  bool creator_runs_task(slot&, const scope_state*) const;
   void run_created(slot&, frame*);
   void run_one(slot&, frame*);
-  void help_until(slot&, const std::function<bool()>& done);
+  void wait_for_others(slot&, scope_state&, bool may_fail);
+  void help_until(slot&, const std::function<bool()>& done, bool may_fail);
   static bool stack_is_low(const slot&);
   void sleep_until(const std::function<bool()>& done);
   void throttle(slot&);
@@ -288,7 +310,9 @@ class engine {
   // Giving up (give_up.cpp).
   bool stuck();
   std::string cancel_stuck(slot&);
-  std::string give_up_waiting(slot&);
+  std::string give_up(slot&);
+  bool release_scopes(const std::vector<frame*>& waiting);
+  void give_up_a_wait(const std::vector<frame*>& running);
 
   // Guests: threads of the program. Each is known by a number, and the engine has the number of who has a guest's slot.
   static constexpr std::uint64_t nobody = 0, whoever_lets_go = ~std::uint64_t{0};
@@ -317,6 +341,7 @@ class engine {
   flow::shared shared_;
   sched::scheduler scheduler_;
   scope_state root_;
+  scope_state given_up_;  // of tasks that their own scope no longer waits for; nobody asks it for failures
   slot_table slots_;
   std::vector<atomic<std::uint64_t>> guests_;  // by index of slot, from the first guest's on
   std::mutex guests_mutex_;
@@ -327,6 +352,7 @@ class engine {
   const bool bound_;
   const std::uint64_t spin_ns_;
   const bool one_worker_;
+  const os::stack_size stack_;
   trace::recorder* const recorder_;
   const bool watched_;  // workers look where they are, or write down what they do: run_watched()
   atomic<std::uint32_t> bind_refused_{0};
@@ -341,7 +367,7 @@ class engine {
   std::condition_variable monitor_;
   alignas(cache_line_bytes) atomic<std::int32_t> monitor_waiters_{0};
   std::mutex give_up_mutex_;
-  std::vector<std::thread> threads_;
+  std::vector<os::thread> threads_;
 };
 
 // The slot of a thread that lets go of something, which never fails: its own, or, if it can have none, one that all such

@@ -22,9 +22,6 @@ constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is th
 // On several nodes the estimate of a task's time decides how long a worker dozes, and tasks are larger.
 constexpr std::uint64_t tasks_per_sample_of_several_nodes = 8;
 
-// Of a failure's message, from each end. Less cuts ordinary ones; more grows with the square of the depth of nesting.
-constexpr std::size_t message_part_bytes = 1000;
-
 // To make a worker alone, and to end that, costs some microseconds each; being alone saves a third of what a small task
 // costs. Longer pauses: more of a run without. Shorter: more of it lost where others come all the time.
 constexpr std::uint64_t shortest_alone_pause_ns = 100'000, longest_alone_pause_ns = 100'000'000;
@@ -51,16 +48,6 @@ class spin_clock {
  private:
   std::uint64_t most_ns_, begin_ = 0, mark_ = 0, now_ = 0;
 };
-
-bool is_cancellation(const std::exception_ptr& e) {
-  try {
-    std::rethrow_exception(e);
-  } catch (const task_cancelled&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
 
 void destroy_closure(frame* f) noexcept {
   if (f->ops->destroy != nullptr && f->unusual != frame::of_graph) f->ops->destroy(f);
@@ -182,9 +169,9 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
 }
 
 // The last thing about a task.
-inline void engine::finished_one(slot& s) {
+inline void engine::finished_one(slot& s, bool counted) {
   s.queues.finished.add(1);
-  if (s.scope != nullptr && ++s.credits > 2 * credit_batch) return_credits(s, credit_batch);
+  if (counted && s.scope != nullptr && ++s.credits > 2 * credit_batch) return_credits(s, credit_batch);
   // Creators that sleep because they were too far ahead: looked at now and then, as often as they look themselves.
   if ((s.queues.finished.read() & 255) == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
 }
@@ -231,16 +218,20 @@ void engine::execute(slot& s, frame* f) {
   if (outer != nullptr && s.scope != outer_scope) enter_scope(s, outer_scope);
 }
 
-// On the stack of its creator. What becomes ready by it waits: the creator is to go on.
+// On the stack of its creator. What becomes ready by it waits: the creator is to go on. A task of the creator's own scope is
+// not counted there while it runs, for it is over before its creator: so of all that lie on top of one another on a stack
+// only the lowest is counted, and who waits for its own scope knows how many not to wait for.
 void engine::run_created(slot& s, frame* f) {
   scope_state* const outer_scope = s.scope;
+  const bool counted = f->scope != s.queues.running->scope;
   if (f->scope != outer_scope) enter_scope(s, f->scope);
+  if (!counted && f->scope != nullptr) s.credits++;
   {
     const run_by_creator inside(s, scope_of(*s.queues.running), scope_of(*f));
     run_one(s, f);
   }
   if (!s.flow.ready.empty()) route_ready(s, false);
-  finished_one(s);
+  finished_one(s, counted);
   if (s.scope != outer_scope) enter_scope(s, outer_scope);
 }
 
@@ -273,7 +264,7 @@ const char* engine::run_body(slot& s, frame* f) {
   const char* cause = f->skipped_because.load(std::memory_order_relaxed);
   if (cause == nullptr && ends_early(s, scope_of(*f))) cause = of_ended_scope;
   if (cause != nullptr) [[unlikely]] {
-    note_skipped(f, cause);
+    record_skipped(f, cause);
     destroy_closure(f);
     return cause;
   }
@@ -288,16 +279,10 @@ const char* engine::run_body(slot& s, frame* f) {
     if (shared_.several_nodes && !no_data) count_bytes(s, f);
   } catch (...) {
     cause = f->display_name();
-    record_failure(f, cause, std::current_exception());
+    record_failure(f, std::current_exception());
   }
   destroy_closure(f);
   return cause;
-}
-
-// News if the scope itself was neither cancelled nor has failed.
-[[gnu::noinline]] void engine::note_skipped(frame* f, const char* cause) {
-  const scope_state& scope = f->scope != nullptr ? *f->scope : root_;
-  if (!scope.cancelled() && !scope.failed()) record_failure(f, cause, nullptr);
 }
 
 // Of a sample of its tasks.
@@ -337,33 +322,6 @@ void engine::count_bytes(slot& s, frame* f) {
   };
   flow::for_each_input(f, [&](std::uint64_t bytes, int node) { count(s.read_bytes, bytes, node); });
   flow::for_each_output(f, [&](std::uint64_t bytes, int node) { count(s.written_bytes, bytes, node); });
-}
-
-void engine::record_failure(frame* f, const char* name, std::exception_ptr cause) {
-  scope_state& scope = f->scope != nullptr ? *f->scope : root_;
-  const bool ended_outside = cause == nullptr ? name == of_ended_scope : ends_early(current(), scope) && is_cancellation(cause);
-  if (ended_outside && scope.cancelled()) return;  // as was asked for
-  if (!scope.claim_failure()) return;
-  if (scope.fails_as_a_whole && cause != nullptr) end_early(scope, scope_state::has_failed);
-  if (ended_outside && cause == nullptr) {
-    scope.note_failure(std::make_exception_ptr(task_cancelled(std::string("task ") + f->display_name() + " was skipped: the scope of the task that waits for it has ended early")));
-  } else if (ended_outside) {
-    scope.note_failure(cause);
-  } else if (cause == nullptr) {
-    scope.note_failure(std::make_exception_ptr(task_cancelled(std::string("task ") + f->display_name() + " was skipped: its input should have come from task " + name + ", which failed")));
-  } else {
-    std::string message = std::string("task ") + name + " failed: ";
-    try {
-      std::rethrow_exception(cause);
-    } catch (const std::exception& e) {
-      message += e.what();
-    } catch (...) {
-      message += "an exception that is no std::exception";
-    }
-    // A failure deep in nested tasks is named by each of them: the middle ones are left out.
-    if (message.size() > 2 * message_part_bytes) message = message.substr(0, message_part_bytes) + " ... " + message.substr(message.size() - message_part_bytes);
-    scope.note_failure(std::make_exception_ptr(task_failed(message, cause)));
-  }
 }
 
 }  // namespace weir::engine

@@ -1,44 +1,58 @@
 // Tasks that can never become ready: found when everybody sleeps and tasks are outstanding; listed, then cancelled.
 #include "engine/threads/engine.hpp"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace weir::engine {
 namespace {
 
 using detail::frame_state;
 
-// A glance at one byte, behind ThreadSanitizer's back: frames are made, by plain writes, while this looks at them. What
-// it sees counts only if nothing has changed afterwards.
-#if defined(__SANITIZE_THREAD__)
-[[gnu::no_sanitize("thread")]]
-#endif
-frame_state state_at_a_glance(const frame& f) {
-  static_assert(sizeof f.state == 1);
-  return static_cast<frame_state>(*reinterpret_cast<const volatile unsigned char*>(&f.state));
-}
-
-#if defined(__SANITIZE_THREAD__)
-[[gnu::no_sanitize("thread")]]
-#endif
-std::uint32_t pending_at_a_glance(const frame& f) {
-  static_assert(sizeof f.pending == 4);
-  return *reinterpret_cast<const volatile std::uint32_t*>(&f.pending);
-}
-
-// Frames lie in chunks of the frame pool; those in use say so.
+// Frames lie in chunks of the frame pool; those in use say so. What is seen of them counts only if nothing has changed
+// afterwards: others may make and free them meanwhile.
 template <class F>
 void for_each_frame(const flow::shared& shared, F&& f) {
   shared.frames.for_each_chunk([&](char* chunk, std::size_t bytes, std::size_t block_bytes) {
     for (std::size_t at = 0; at + block_bytes <= bytes; at += block_bytes) {
       auto* candidate = reinterpret_cast<frame*>(chunk + at);
-      const frame_state state = state_at_a_glance(*candidate);
+      const frame_state state = candidate->state.load(std::memory_order_acquire);
       if (state != frame_state::free) f(*candidate, state);
     }
   });
 }
 
-constexpr int most_listed = 10;
+constexpr std::size_t most_listed = 10;
+constexpr char never_fed[] = "(never fed)";  // stands for the name of the task that is to blame
+
+bool is_given_up(const frame* f) { return f->skipped_because.load(std::memory_order_relaxed) == never_fed; }
+
+// What a waiting task waits for: a stream that nobody feeds, or a task that itself waits and keeps what this one needs.
+std::string described(frame& f, const std::vector<frame*>& running) {
+  std::string text = flow::described_inputs(f);
+  for (frame* r : running)
+    if (flow::waits_for_end_of(f, *r)) text += std::string(" (needs what task ") + r->display_name() + " keeps until it ends, which is waiting itself)";
+  return text;
+}
+
+template <class Describe>
+std::string listed(const std::vector<frame*>& tasks, Describe&& describe) {
+  std::string list;
+  for (std::size_t i = 0; i < tasks.size() && i < most_listed; i++) list += (i == 0 ? "" : ", ") + describe(*tasks[i]);
+  return tasks.size() > most_listed ? list + ", ..." : list;
+}
+
+bool waited_for(const frame* f) { return f->scope != nullptr && f->scope->is_waited_for(); }
+
+// Those to give up next. Where tasks wait inside of tasks it may be enough to end one of these waits; the others can perhaps
+// go on then.
+std::vector<frame*> next_to_give_up(std::vector<frame*> waiting, bool nested) {
+  std::erase_if(waiting, is_given_up);
+  const auto first = nested ? std::stable_partition(waiting.begin(), waiting.end(), waited_for) : waiting.end();
+  if (first != waiting.begin()) waiting.erase(first, waiting.end());
+  return waiting;
+}
 
 }  // namespace
 
@@ -49,10 +63,10 @@ bool engine::stuck() {
   atomic_fence(std::memory_order_seq_cst);
   const std::uint32_t epoch = scheduler_.sleep.wake_epoch();
   if (!scheduler_.sleep.everybody_sleeps() || quiescent() || !scheduler_.all_queues_empty()) return false;
-  bool waiting = false, on_its_way = false;
+  bool waiting = nested_waiters_.load(std::memory_order_relaxed) > 0, on_its_way = false;
   for_each_frame(shared_, [&](const frame& f, frame_state state) {
     // Its creator may still be at it, or somebody be about to call it ready, although it counts as waiting.
-    const std::uint32_t inputs = pending_at_a_glance(f);
+    const std::uint32_t inputs = f.pending.load(std::memory_order_relaxed);
     const bool really = state == frame_state::waiting && inputs != 0 && inputs < frame::being_created;
     waiting |= really;
     on_its_way |= state == frame_state::creating || state == frame_state::ready || (state == frame_state::waiting && !really);
@@ -64,7 +78,7 @@ bool engine::stuck() {
 
 std::string engine::cancel_stuck(slot& s) {
   std::lock_guard guard(give_up_mutex_);
-  std::string list = give_up_waiting(s);
+  std::string list = give_up(s);
   route_ready(s, false);
   return list;
 }
@@ -72,31 +86,69 @@ std::string engine::cancel_stuck(slot& s) {
 // Threads of the program may go on creating tasks meanwhile, although no open_end says so. What they create can only
 // reach a waiting task through a stream it pops from, so with all streams locked the tasks that are listed stay where
 // they are: those that were fed before are on their way, and then the second look finds that nothing is stuck.
-std::string engine::give_up_waiting(slot& s) {
+//
+// One step at a time: tasks are given up and will be skipped as soon as they are ready; if they can't become ready
+// because the task that waits for them keeps what they need, their scope is released from them; if a wait has not ended by
+// that either, it fails. After each step the waiting thread looks again. Returns what it must be told itself: what no
+// waiting task is told.
+std::string engine::give_up(slot& s) {
   const flow::visit here(s.flow);
   flow::locked_streams streams(s.flow);
   const std::uint32_t epoch = scheduler_.sleep.wake_epoch();
   if (!stuck()) return {};
-  std::vector<frame*> waiting;
+  std::vector<frame*> waiting, running;
   for_each_frame(shared_, [&](frame& f, frame_state state) {
     if (state == frame_state::waiting) waiting.push_back(&f);
+    if (state == frame_state::running) running.push_back(&f);
   });
   if (!stuck() || scheduler_.sleep.wake_epoch() != epoch) return {};
-  for (const frame* f : waiting) static_cast<void>(f->state.load(std::memory_order_acquire));  // and all that was written before
-  std::string list = std::to_string(waiting.size()) + (waiting.size() == 1 ? " task can never run, its inputs will not come: " : " tasks can never run, their inputs will not come: ");
-  for (std::size_t i = 0; i < waiting.size() && i < most_listed; i++) list += (i == 0 ? "" : ", ") + flow::described_inputs(*waiting[i]);
-  if (waiting.size() > most_listed) list += ", ...";
-  constexpr const char* cause = "(never fed)";
-  for (frame* f : waiting) {
-    f->skipped_because.store(cause, std::memory_order_relaxed);
-    scope_state& scope = f->scope != nullptr ? *f->scope : root_;
+  const bool nested = nested_waiters_.load(std::memory_order_relaxed) > 0;
+  const std::vector<frame*> lost = next_to_give_up(waiting, nested);
+  if (lost.empty()) {
+    if (!release_scopes(waiting)) give_up_a_wait(running);
+    return {};
+  }
+  std::string list = std::to_string(lost.size()) + (lost.size() == 1 ? " task can never run, its inputs will not come: " : " tasks can never run, their inputs will not come: ") +
+                     listed(lost, [&](frame& f) { return described(f, running); });
+  for (frame* f : lost) {
+    f->skipped_because.store(never_fed, std::memory_order_relaxed);
+    scope_state& scope = scope_of(*f);
     if (scope.claim_failure()) scope.note_failure(std::make_exception_ptr(deadlock_error(list)));
   }
-  streams.abandon_windows(cause);
+  streams.abandon_windows(never_fed);
   // Tasks that wait for each other in a circle: each one's outputs are declared failed, which frees the others.
-  for (frame* f : waiting)
-    for (unsigned i = 0; i < f->versions; i++) flow::declare_failed(s.flow, *f->version_at(i), cause);
-  return list;
+  for (frame* f : lost)
+    for (unsigned i = 0; i < f->versions; i++) flow::declare_failed(s.flow, *f->version_at(i), never_fed);
+  return nested && std::all_of(lost.begin(), lost.end(), waited_for) ? std::string() : list;
+}
+
+// Tasks given up that still wait: whoever waits for their scopes waits no longer for them. They are skipped whenever what
+// they need is let go; until then they belong to no scope that could be gone. False: there are none.
+bool engine::release_scopes(const std::vector<frame*>& waiting) {
+  std::vector<scope_state*> of;
+  for (frame* f : waiting) {
+    if (!is_given_up(f) || !waited_for(f)) continue;
+    of.push_back(f->scope);
+    given_up_.outstanding.fetch_add(1, std::memory_order_relaxed);
+    f->scope = &given_up_;
+  }
+  for (scope_state* scope : of)
+    if (scope->finish(1)) notify_all();
+  return !of.empty();
+}
+
+// Tasks wait for each other, and no task waits that could be given up for it. One of these waits fails.
+void engine::give_up_a_wait(const std::vector<frame*>& running) {
+  for (int w = 0; w < scheduler_.worker_count(); w++) {
+    slot& its = *slot_at(w);
+    const std::uint64_t wait = its.failing_wait.load(std::memory_order_relaxed);
+    if (wait == 0) continue;
+    its.given_up_because = std::string("task ") + its.queues.running->display_name() + " waits for what can only happen when it has ended; tasks that run: " +
+                           listed(running, [](const frame& f) { return std::string(f.display_name()); });
+    its.given_up_wait.store(wait, std::memory_order_release);
+    scheduler_.sleep.wake(w);
+    return;
+  }
 }
 
 }  // namespace weir::engine

@@ -1,7 +1,9 @@
 // Waiting: workers help, guests sleep; and creators that are too far ahead wait, too.
 #include "engine/threads/engine.hpp"
 
+#include <optional>
 #include <string>
+#include <system_error>
 
 namespace weir::engine {
 namespace {
@@ -107,14 +109,43 @@ void engine::throw_if_unable_to_wait() {
   throw_if_forked();
   const slot* const s = current_if_any();
   if (s != nullptr && stack_is_low(*s))
-    throw error(std::string("task ") + (s->queues.running ? s->queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s->depth) + " tasks deep; the worker's stack has no room for another one");
+    throw error(std::string("task ") + (s->queues.running ? s->queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s->depth) +
+                " tasks deep, and the worker's stack of " + std::to_string(s->floors.stack_bytes) +
+                " bytes has no room for another one; expected less recursion, or a larger stack (runtime_options::stack_bytes, WEIR_STACK_BYTES)");
+}
+
+// Who waits for a scope is counted there, so that whoever finishes its last task tells somebody.
+class counted_waiter {
+ public:
+  counted_waiter(scope_state& scope, std::int64_t one) : scope_(scope), one_(one), before_(one == scope_state::one_member ? scope.add_member() : scope.add_waiter()) {
+    if (before_ < 0) throw error("more waits for one weir::scope at once than can be counted");
+  }
+  ~counted_waiter() { scope_.remove(one_); }
+  counted_waiter(const counted_waiter&) = delete;
+  counted_waiter& operator=(const counted_waiter&) = delete;
+  bool is_first() const { return before_ == 0; }
+
+ private:
+  scope_state& scope_;
+  const std::int64_t one_, before_;
+};
+
+// A task waits for the scope it belongs to: for all others in it. Should another one do the same, they wait for each other,
+// and the one that came later fails. (Were both to go on, a parent might go on before its child has.)
+void engine::wait_for_others(slot& s, scope_state& scope, bool may_fail) {
+  const counted_waiter member(scope, scope_state::one_member);
+  wait_until([&scope, first = member.is_first()] { return scope.only_members_left() && (scope.members() == 1 || !first); }, may_fail);
+  if (scope.members() > 1)
+    throw deadlock_error(std::string("task ") + s.queues.running->display_name() + " waits for the weir::scope it belongs to, and so does another task of that scope: each waits for the other; "
+                         "expected at most one such task, and a scope of its own in each of the others");
 }
 
 // What this worker has just spawned comes first; most waits are over with that.
-void engine::wait_for(scope_state& scope) {
+void engine::wait_for(scope_state& scope, bool may_fail) {
   slot* const s = current_if_any();
   if (s != nullptr && s->depth > 0) {
     s->queues.sizes.note_wait();
+    if (in_task_of(scope)) return wait_for_others(*s, scope, may_fail);
     while (!scope.complete()) {
       frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
@@ -122,15 +153,8 @@ void engine::wait_for(scope_state& scope) {
     }
   }
   if (scope.complete()) return;
-  scope.outstanding.fetch_add(scope_state::one_waiter, std::memory_order_acq_rel);
-  const auto done_waiting = [&scope] { scope.outstanding.fetch_sub(scope_state::one_waiter, std::memory_order_relaxed); };
-  try {
-    wait_until([&scope] { return scope.complete(); });
-  } catch (...) {
-    done_waiting();
-    throw;
-  }
-  done_waiting();
+  const counted_waiter counted(scope, scope_state::one_waiter);
+  wait_until([&scope] { return scope.complete(); }, may_fail);
 }
 
 // Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
@@ -138,41 +162,71 @@ void engine::wait_for(scope_state& scope) {
 void engine::wait_on_any_stack(scope_state& scope) {
   slot* const s = current_if_any();
   if (s == nullptr || !stack_is_low(*s)) {
-    wait_for(scope);
+    wait_for(scope, false);
     return;
   }
   const stack_floors floors = s->floors;
-  std::thread second;
+  std::optional<os::thread> second;
   try {
-    second = std::thread([&] {
-      become_worker(*s);
-      wait_for(scope);
+    const auto bound_to = bound_ ? os::affinity_of_this_thread() : std::nullopt;
+    second.emplace(stack_, [this, s, &scope, bound_to](os::stack_bounds stack) {
+      if (bound_to) os::bind_this_thread(*bound_to);
+      become_worker(*s, stack);
+      wait_for(scope, false);
     });
   } catch (const std::exception&) {  // no thread or no memory for one: with what is left of this stack
-    wait_for(scope);
+    wait_for(scope, false);
     return;
   }
-  second.join();
+  second->join();
   s->floors = floors;
 }
 
-void engine::help_until(slot& s, const std::function<bool()>& done) {
-  s.nested_waits.store(s.nested_waits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  nested_waiters_.fetch_add(1, std::memory_order_seq_cst);
+namespace {
+
+// A worker waits inside a task; such waits nest. Only its own thread writes these.
+class nested_wait {
+ public:
+  nested_wait(slot& s, atomic<std::int32_t>& all, bool may_fail) : slot_(s), all_(all), outer_(s.failing_wait.load(std::memory_order_relaxed)), number_(++s.waits_begun) {
+    change_by(1);
+    s.failing_wait.store(may_fail ? number_ : 0, std::memory_order_relaxed);
+    all_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~nested_wait() {
+    all_.fetch_sub(1, std::memory_order_relaxed);
+    slot_.failing_wait.store(outer_, std::memory_order_relaxed);
+    change_by(-1);
+  }
+  nested_wait(const nested_wait&) = delete;
+  nested_wait& operator=(const nested_wait&) = delete;
+  bool is_given_up() const { return slot_.given_up_wait.load(std::memory_order_acquire) == number_; }
+
+ private:
+  void change_by(int n) { slot_.nested_waits.store(slot_.nested_waits.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(n), std::memory_order_relaxed); }
+
+  slot& slot_;
+  atomic<std::int32_t>& all_;
+  const std::uint64_t outer_, number_;
+};
+
+}  // namespace
+
+void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fail) {
+  const nested_wait here(s, nested_waiters_, may_fail);
+  const std::function<bool()> over = [&] { return done() || here.is_given_up(); };
   while (!done()) {
+    if (here.is_given_up()) throw deadlock_error(s.given_up_because);
     frame* f = scheduler_.take_own(s.queues);
-    if (f == nullptr) f = idle(s, &done);
+    if (f == nullptr) f = idle(s, &over);
     if (f != nullptr) execute(s, f);
   }
-  nested_waiters_.fetch_sub(1, std::memory_order_relaxed);
-  s.nested_waits.store(s.nested_waits.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
-void engine::wait_until(const std::function<bool()>& done) {
+void engine::wait_until(const std::function<bool()>& done, bool may_fail) {
   throw_if_forked();
   slot* const s = current_if_any();  // a thread that can have none may wait all the same
   if (s != nullptr && s->depth > 0) {
-    help_until(*s, done);
+    help_until(*s, done, may_fail);
     return;
   }
   if (s != nullptr) s->flow.buffers.flush_counts();

@@ -142,7 +142,7 @@ TEST(Job, SurvivesTheWayIntoTheGuest) {
 
 // ---------------------------------------------------------------- the shape
 
-machine::description described(const std::string& name) { return load_machine(name, std::string(WEIR_SOURCE_DIR) + "/machines"); }
+machine::description described(const std::string& name) { return machine::load(name); }
 
 TEST(Layout, TakesNodesAndDistancesAndFewCpus) {
   const machine::description m = described("opteron-64");

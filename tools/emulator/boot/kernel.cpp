@@ -111,8 +111,6 @@ fs::path first_in(const fs::path& folder, const std::string& start, const std::s
 
 }  // namespace
 
-std::string machines_folder() { return prefix() / "share" / "weir" / "machines"; }
-
 equipment find_equipment(const std::string& kernel, bool plugin) {
   equipment e;
   e.qemu = find_qemu();

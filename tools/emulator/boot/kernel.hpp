@@ -14,9 +14,6 @@ struct equipment {
 // begins with "cannot emulate here" and says what is missing and how to get it.
 equipment find_equipment(const std::string& kernel, bool plugin);
 
-// The folder of the machine files that come with weir.
-std::string machines_folder();
-
 // Fetches the stock kernel of Debian's cloud images through apt's own sources: unpacked, never installed. Returns its
 // path; it appears whole or not at all, and is not fetched again. Throws configuration_error. Takes seconds and the network.
 std::string fetch_kernel();

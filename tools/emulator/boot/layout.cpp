@@ -2,11 +2,9 @@
 #include "layout.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <numeric>
 
@@ -14,8 +12,6 @@
 
 namespace weir::emulator {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Distances as the firmware's table has them: 255 would mean that there is no way.
 constexpr int local = 10, farthest = 254;
@@ -81,18 +77,6 @@ std::vector<double> service_times(const machine::description& m) {
 
 int layout::cpu_count() const { return std::accumulate(cpus.begin(), cpus.end(), 0); }
 std::uint64_t layout::memory_total_mib() const { return std::accumulate(memory_mib.begin(), memory_mib.end(), std::uint64_t{0}); }
-
-machine::description load_machine(const std::string& specification, const std::string& folder) {
-  if (specification.find_first_of("/.: ") != std::string::npos || specification == "host") return machine::load(specification);
-  const fs::path file = fs::path(folder) / (specification + ".toml");
-  if (fs::exists(file)) return machine::load(file.string());
-  std::vector<std::string> known;
-  std::error_code error;
-  for (const auto& item : fs::directory_iterator(folder, error))
-    if (item.path().extension() == ".toml") known.push_back(item.path().stem().string());
-  std::sort(known.begin(), known.end());
-  throw machine_error(fmt::format("--machine {}: expected a file ending in .toml, or one of: {}", specification, fmt::join(known, ", ")));
-}
 
 layout make_layout(const machine::description& m, const layout_options& options) {
   require_possible(m);

@@ -26,10 +26,6 @@ struct layout_options {
   int memory_mib = 0;    // of each node; 0: as much as the number of nodes leaves room for
 };
 
-// The machine of a name in `folder` (opteron-64 for opteron-64.toml), or of any specification machine::load() takes.
-// Throws machine_error; for an unknown name it lists the known ones.
-machine::description load_machine(const std::string& specification, const std::string& folder);
-
 // Throws configuration_error, one sentence, for what no guest can be: asymmetric distances, a node without memory, a
 // first node without CPUs or one before a node with CPUs, more than 64 nodes or 255 CPUs.
 layout make_layout(const machine::description& machine, const layout_options& options);

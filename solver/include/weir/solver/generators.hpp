@@ -17,7 +17,7 @@ matrix cube(index n);
 // Permeabilities of a box of cells, in millidarcy, x fastest, then y, then z downwards; all positive and finite.
 struct permeability {
   index nx = 0, ny = 0, nz = 0;
-  array<double> kx, ky, kz;
+  array<double> kx = {}, ky = {}, kz = {};
 };
 
 // Made-up permeabilities with the character of the tenth SPE comparative solution project, model 2 (Christie and Blunt,

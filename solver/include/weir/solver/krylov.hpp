@@ -39,7 +39,7 @@ struct krylov_result {
   bool converged = false;
   int iterations = 0;
   double residual = 0;              // |b - A x| / |b|, computed from x, not from recurrences
-  std::vector<double> history;      // as reported to progress, the one before the first iteration included
+  std::vector<double> history = {}; // as reported to progress, the one before the first iteration included
   const char* why = "";             // it did not converge: a sentence's end
 };
 

@@ -34,11 +34,11 @@ class zero_pivot_error : public matrix_error {
 inline constexpr int largest_block = 5;
 
 struct matrix {
-  index rows = 0;          // block rows, as many as block columns
-  int block = 1;           // b, 1 to largest_block
-  array<index> row_begin;  // rows + 1 positions: row i has the entries row_begin[i] to row_begin[i + 1] - 1
-  array<index> columns;    // block columns, ascending within a row
-  array<double> values;    // b * b numbers an entry, column by column
+  index rows = 0;               // block rows, as many as block columns
+  int block = 1;                // b, 1 to largest_block
+  array<index> row_begin = {};  // rows + 1 positions: row i has the entries row_begin[i] to row_begin[i + 1] - 1
+  array<index> columns = {};    // block columns, ascending within a row
+  array<double> values = {};    // b * b numbers an entry, column by column
 
   std::size_t entries() const noexcept { return columns.size(); }                    // blocks
   std::size_t numbers() const noexcept { return values.size(); }                     // stored numbers: entries * b * b

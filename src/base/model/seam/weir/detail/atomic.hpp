@@ -26,6 +26,11 @@ inline std::unordered_map<const void*, raw<T>> beside;
 }  // namespace detail
 
 template <class T>
+class atomic;
+template <class T>
+using unset_atomic = atomic<T>;
+
+template <class T>
 class atomic {
   using site = std::source_location;
   using order = std::memory_order;

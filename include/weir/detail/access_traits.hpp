@@ -1,0 +1,223 @@
+// What each kind of access adds to a frame, and what the body gets for it. Internal.
+#pragma once
+
+#include <weir/access.hpp>
+#include <weir/detail/frame.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <type_traits>
+
+namespace weir {
+
+// The windows or blocks of a group of accesses, in the order of the group. Valid while the task's body runs.
+template <class T>
+class views {
+ public:
+  views(detail::frame* f, unsigned first, unsigned count) : frame_(f), first_(first), count_(count) {}
+  std::size_t size() const noexcept { return count_; }
+  std::span<T> operator[](std::size_t i) const noexcept;
+
+ private:
+  detail::frame* frame_;
+  unsigned first_, count_;
+};
+
+namespace detail {
+
+[[noreturn]] void throw_null_access(const char* what);
+[[noreturn]] void throw_window_error(const frame*, const stream_state*, std::size_t count);
+// Of a datum or window: more than any machine's address space.
+inline constexpr std::size_t most_bytes = std::size_t{1} << 47;
+void* window_data(access&) noexcept;
+
+// Where building or reading a frame has got to.
+struct cursor {
+  explicit cursor(frame* f) : cursor(f, f->versions) {}
+  // As above, where the compiler knows how many versions the task has.
+  cursor(frame* f, std::size_t versions)
+      : task(f), version(f->version_at(0)), access(f->access_behind(static_cast<unsigned>(versions))) {}
+
+  frame* task;
+  detail::version* version;
+  detail::access* access;
+
+  detail::version& next_version() { return *version++; }
+  detail::access& next_access() { return *access++; }
+  unsigned version_index() const { return static_cast<unsigned>(version - task->version_at(0)); }
+  unsigned access_index() const { return static_cast<unsigned>(access - task->access_at(0)); }
+};
+
+inline access& put_access(cursor& c, waiter_kind kind) {
+  access& a = *new (&c.next_access()) access();
+  a.target = reinterpret_cast<std::uintptr_t>(c.task) | static_cast<std::uintptr_t>(kind);
+  return a;
+}
+
+inline version& put_version(cursor& c, version_kind kind, resource* owner, std::uint64_t bytes) {
+  version& v = *new (&c.next_version()) version();
+  v.kind = kind;
+  v.owner = owner;
+  v.bytes = bytes;
+  v.frame_offset = static_cast<std::uint32_t>(reinterpret_cast<char*>(&v) - reinterpret_cast<char*>(c.task));
+  return v;
+}
+
+template <class T>
+[[gnu::always_inline]] inline void put_datum(cursor& c, const slice<T>& part, access_mode mode) {
+  if (part.datum == nullptr) [[unlikely]] throw_null_access("a weir::data handle");
+  if (mode != access_mode::out) {
+    access& a = put_access(c, mode == access_mode::in ? waiter_kind::read : waiter_kind::update);
+    a.wanted = part.datum;
+    a.set_place(part.offset * sizeof(T), mode == access_mode::in ? 0 : c.version_index());
+    a.bytes = part.count * sizeof(T);
+  }
+  if (mode == access_mode::out) put_version(c, version_kind::replace, part.datum, part.count * sizeof(T));
+  if (mode == access_mode::inout) {
+    put_version(c, version_kind::update, part.datum, part.datum->bytes);
+    c.task->unusual |= frame::has_updates;
+  }
+}
+
+template <class T>
+void put_stream(cursor& c, stream_state* s, std::size_t count, stream_mode mode) {
+  if (s == nullptr) throw_null_access("a weir::stream handle");
+  if (count > most_bytes / sizeof(T)) throw_window_error(c.task, s, count);
+  auto* r = reinterpret_cast<resource*>(s);
+  c.task->unusual |= frame::has_streams;
+  if (mode == stream_mode::push) {
+    put_version(c, version_kind::push, r, count * sizeof(T));
+    return;
+  }
+  access& a = put_access(c, mode == stream_mode::tick ? waiter_kind::skip : waiter_kind::window);
+  a.stream = r;
+  a.bytes = count * sizeof(T);
+  a.set_place(mode == stream_mode::peek ? 0 : count * sizeof(T), 0);  // how far the read position moves on
+}
+
+template <class T>
+std::span<T> take_version(cursor& c) {
+  version& v = c.next_version();
+  return {static_cast<T*>(v.buffer), v.bytes / sizeof(T)};
+}
+
+template <class T>
+std::span<const T> take_access(access& a) {
+  const void* p =
+      a.kind() == waiter_kind::window ? window_data(a) : static_cast<const char*>(a.source->buffer) + a.offset();
+  return {static_cast<const T*>(p), a.bytes / sizeof(T)};
+}
+
+// One specialisation per kind of access: how many records it needs, how it fills them, what the body gets (void:
+// nothing).
+template <class A> struct access_traits;
+
+template <class T, access_mode Mode>
+struct access_traits<datum_access<T, Mode>> {
+  using argument = std::span<std::conditional_t<Mode == access_mode::in, const T, T>>;
+  static constexpr bool is_group = false;
+  static std::size_t versions(const datum_access<T, Mode>&) { return Mode == access_mode::in ? 0 : 1; }
+  static std::size_t accesses(const datum_access<T, Mode>&) { return Mode == access_mode::out ? 0 : 1; }
+  [[gnu::always_inline]] static void put(cursor& c, const datum_access<T, Mode>& a) { put_datum(c, a.part, Mode); }
+  static argument take(cursor& c, std::uint32_t) {
+    if constexpr (Mode == access_mode::in) return take_access<T>(c.next_access());
+    if constexpr (Mode == access_mode::out) return take_version<T>(c);
+    if constexpr (Mode == access_mode::inout) {
+      access& a = c.next_access();
+      std::span<T> whole = take_version<T>(c);
+      return whole.subspan(a.offset() / sizeof(T), a.bytes / sizeof(T));
+    }
+  }
+};
+
+template <class T, access_mode Mode>
+struct access_traits<group_access<T, Mode>> {
+  using argument = views<std::conditional_t<Mode == access_mode::in, const T, T>>;
+  static constexpr bool is_group = true;
+  static std::size_t versions(const group_access<T, Mode>& g) { return Mode == access_mode::in ? 0 : g.members.size(); }
+  static std::size_t accesses(const group_access<T, Mode>& g) {
+    return Mode == access_mode::out ? 0 : g.members.size();
+  }
+  static std::size_t members(const group_access<T, Mode>& g) { return g.members.size(); }
+  static void put(cursor& c, const group_access<T, Mode>& g) {
+    for (const data<T>& d : g.members) put_datum(c, whole_of(d), Mode);
+  }
+  static argument take(cursor& c, std::uint32_t n) {
+    argument v(c.task, Mode == access_mode::in ? c.access_index() : c.version_index(), n);
+    if constexpr (Mode != access_mode::in) c.version += n;
+    if constexpr (Mode != access_mode::out) c.access += n;
+    return v;
+  }
+};
+
+template <class T, access_mode Mode>
+struct access_traits<address_access<T, Mode>> {
+  using argument = std::span<T>;
+  static constexpr bool is_group = false;
+  static std::size_t versions(const address_access<T, Mode>&) { return 0; }
+  static std::size_t accesses(const address_access<T, Mode>&) { return 1; }
+  static void put(cursor& c, const address_access<T, Mode>& a) {
+    access& r = put_access(c, waiter_kind::address);
+    r.bytes = a.count * sizeof(T);
+    r.set_place(reinterpret_cast<std::uintptr_t>(a.first), static_cast<std::uint64_t>(Mode));
+    c.task->unusual |= frame::has_addresses;
+  }
+  static argument take(cursor& c, std::uint32_t) {
+    access& r = c.next_access();
+    return {reinterpret_cast<T*>(static_cast<std::uintptr_t>(r.offset())), r.bytes / sizeof(T)};
+  }
+};
+
+template <class T, stream_mode Mode>
+struct access_traits<stream_access<T, Mode>> {
+  using window = std::span<std::conditional_t<Mode == stream_mode::push, T, const T>>;
+  using argument = std::conditional_t<Mode == stream_mode::tick, void, window>;
+  static constexpr bool is_group = false;
+  static std::size_t versions(const stream_access<T, Mode>&) { return Mode == stream_mode::push ? 1 : 0; }
+  static std::size_t accesses(const stream_access<T, Mode>&) { return Mode == stream_mode::push ? 0 : 1; }
+  static void put(cursor& c, const stream_access<T, Mode>& a) { put_stream<T>(c, a.stream, a.count, Mode); }
+  static argument take(cursor& c, std::uint32_t) {
+    if constexpr (Mode == stream_mode::push) return take_version<T>(c);
+    if constexpr (Mode == stream_mode::pop || Mode == stream_mode::peek) return take_access<T>(c.next_access());
+    if constexpr (Mode == stream_mode::tick) c.next_access();
+  }
+};
+
+template <class T, stream_mode Mode>
+struct access_traits<stream_group_access<T, Mode>> {
+  using argument = views<std::conditional_t<Mode == stream_mode::push, T, const T>>;
+  static constexpr bool is_group = true;
+  static std::size_t versions(const stream_group_access<T, Mode>& g) {
+    return Mode == stream_mode::push ? g.members.size() : 0;
+  }
+  static std::size_t accesses(const stream_group_access<T, Mode>& g) {
+    return Mode == stream_mode::push ? 0 : g.members.size();
+  }
+  static std::size_t members(const stream_group_access<T, Mode>& g) { return g.members.size(); }
+  static void put(cursor& c, const stream_group_access<T, Mode>& g) {
+    for (const stream<T>& s : g.members) put_stream<T>(c, state_of(s), g.count, Mode);
+  }
+  static argument take(cursor& c, std::uint32_t n) {
+    argument v(c.task, Mode == stream_mode::push ? c.version_index() : c.access_index(), n);
+    if constexpr (Mode == stream_mode::push) c.version += n;
+    else c.access += n;
+    return v;
+  }
+};
+
+}  // namespace detail
+
+template <class T>
+std::span<T> views<T>::operator[](std::size_t i) const noexcept {
+  const auto index = first_ + static_cast<unsigned>(i);
+  if constexpr (std::is_const_v<T>) {
+    return detail::take_access<std::remove_const_t<T>>(*frame_->access_at(index));
+  } else {
+    detail::version& v = *frame_->version_at(index);
+    return {static_cast<T*>(v.buffer), v.bytes / sizeof(T)};
+  }
+}
+
+}  // namespace weir
