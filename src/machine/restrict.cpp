@@ -1,7 +1,6 @@
 // What the process may use of the machine, applied to its description.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 
 #include "machine/detail.hpp"

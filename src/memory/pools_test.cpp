@@ -8,9 +8,11 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <random>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace weir::memory {
 namespace {
@@ -270,6 +272,57 @@ TEST(pools, running_out_is_an_exception_and_not_counted) {
   for (const held& h : all) c.release(h.b, h.bytes);
   c.flush_counts();
   EXPECT_EQ(p.live_bytes(), 0);
+}
+
+// While it maps memory, another thread uses the pool.
+class interrupted_backend : public fake_backend {
+ public:
+  std::function<void()> meanwhile;
+  void* map(std::size_t bytes, std::size_t alignment) override {
+    if (meanwhile) std::thread(std::exchange(meanwhile, nullptr)).join();
+    return fake_backend::map(bytes, alignment);
+  }
+};
+
+TEST(pools, others_go_on_while_one_waits_for_the_system) {
+  interrupted_backend os;
+  pools p(os, {0}, true);
+  cache here(p, 0), there(p, 0);
+  const block used = there.allocate(100, 0);
+  bool went_on = false;
+  os.meanwhile = [&] {
+    std::size_t chunks = 0;
+    p.for_each_chunk([&](char*, std::size_t, std::size_t) { chunks++; });
+    const block same_class = there.allocate(100, 0);
+    there.release(same_class, 100);
+    there.release(used, 100);
+    went_on = chunks > 0;
+  };
+  const std::size_t larger_than_an_extent = std::size_t{5} << 20;
+  here.release(here.allocate(larger_than_an_extent, 0), larger_than_an_extent);
+  EXPECT_TRUE(went_on);
+}
+
+TEST(pools, who_grow_at_once_share_an_extent) {
+  fake_backend os;
+  {
+    pools p(os, {0}, true);
+    std::vector<std::thread> all;
+    for (std::size_t t = 0; t < 8; t++)
+      all.emplace_back([&p, t] {
+        cache c(p, 0);
+        std::vector<held> some;
+        for (std::size_t i = 0; i < 20; i++) some.push_back({c.allocate(100 << (t % 3), 0), std::size_t{100} << (t % 3)});
+        for (const held& h : some) mark(h, static_cast<unsigned char>(t));
+        for (const held& h : some) {
+          EXPECT_TRUE(is_marked(h, static_cast<unsigned char>(t)));
+          c.release(h.b, h.bytes);
+        }
+      });
+    for (std::thread& t : all) t.join();
+    EXPECT_EQ(os.total_maps(), 1u);
+  }
+  EXPECT_EQ(os.mapped(), 0u);
 }
 
 TEST(pools, memory_comes_in_large_extents_bound_once) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -111,7 +112,10 @@ struct thread::started {
 
   static void* enter(void* self) {
     const auto& s = *static_cast<const started*>(self);
-    if (s.allowed) set_affinity_of_this_thread(*s.allowed);
+    try {
+      if (s.allowed) set_affinity_of_this_thread(*s.allowed);
+    } catch (const std::bad_alloc&) {  // as if the system had refused it
+    }
     s.run({s.stack->low(), s.stack->low() + s.stack->bytes()});
     return nullptr;
   }

@@ -25,16 +25,12 @@ std::vector<unsigned long> mask_of(const std::vector<int>& os_cpus) {
 
 bool set_affinity(const std::vector<unsigned long>& mask) { return syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(unsigned long), mask.data()) == 0; }
 
-thread_local constinit bool bound = false;
-// If it is bound: what it was allowed before.
-thread_local std::vector<int> allowed_before;
-thread_local std::vector<unsigned long> mask_before;
+thread_local constinit const cpu_binding* bound = nullptr;  // of the calling thread, if it is bound
 
-// What a worker forks is no worker: it, and what it executes, gets back what the process may use. Allocates nothing, nor does
-// it touch the vectors of other threads, which would be made then: a child may find the lock of a sanitizer's malloc taken.
+// What a worker forks is no worker: it, and what it executes, gets back what the process may use. Allocates nothing.
 void unbind_child() {
-  if (bound) set_affinity(mask_before);
-  bound = false;
+  if (bound != nullptr) set_affinity(bound->mask_before());
+  bound = nullptr;
 }
 
 [[maybe_unused]] const int unbinds_children = pthread_atfork(nullptr, nullptr, unbind_child);
@@ -46,21 +42,25 @@ bool set_affinity_of_this_thread(const std::vector<int>& os_cpus) {
   return set_affinity(mask_of(os_cpus));
 }
 
-bool bind_this_thread(const std::vector<int>& os_cpus) {
-  if (!bound) {
+cpu_binding::~cpu_binding() {
+  if (bound == this) bound = nullptr;
+}
+
+bool cpu_binding::bind(const std::vector<int>& os_cpus) {
+  if (bound == nullptr) {
     auto before = affinity_of_this_thread();
     if (!before || before->empty()) return false;
-    mask_before = mask_of(*before);
-    allowed_before = std::move(*before);
+    mask_before_ = mask_of(*before);
+    allowed_before_ = std::move(*before);
   }
   if (!set_affinity_of_this_thread(os_cpus)) return false;
-  bound = true;
+  if (bound == nullptr) bound = this;
   return true;
 }
 
 std::optional<std::vector<int>> allowed_before_binding() {
-  if (!bound) return std::nullopt;
-  return allowed_before;
+  if (bound == nullptr) return std::nullopt;
+  return bound->allowed_before();
 }
 
 std::optional<std::vector<int>> affinity_of_this_thread() {

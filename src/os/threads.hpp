@@ -9,10 +9,27 @@
 
 namespace weir::os {
 
-// Binds the calling thread to these CPUs (operating system's numbers). False if refused, or if the system does
-// not say what the thread is allowed now, which could not be given back then; the thread runs anywhere.
-// A child that such a thread forks is not bound any more.
-bool bind_this_thread(const std::vector<int>& os_cpus);
+// Binds the thread on whose stack it lies. What the thread was allowed before is kept here and not in thread_local objects:
+// those with destructors end the process where there is no memory for them, and may be gone before a runtime is.
+class cpu_binding {
+ public:
+  cpu_binding() = default;
+  // The thread ends: it stays bound, but others can no longer ask what it was allowed.
+  ~cpu_binding();
+  cpu_binding(const cpu_binding&) = delete;
+  cpu_binding& operator=(const cpu_binding&) = delete;
+  // To these CPUs (operating system's numbers); again: to others. False if refused, or if the system does not say what
+  // the thread is allowed now, which could not be given back then; the thread runs anywhere. A child that the thread
+  // forks is not bound any more.
+  bool bind(const std::vector<int>& os_cpus);
+  const std::vector<int>& allowed_before() const { return allowed_before_; }
+  const std::vector<unsigned long>& mask_before() const { return mask_before_; }
+
+ private:
+  std::vector<int> allowed_before_;
+  std::vector<unsigned long> mask_before_;
+};
+
 // The CPUs that the calling thread was allowed before it was bound; nothing: it is not bound, or that is unknown.
 std::optional<std::vector<int>> allowed_before_binding();
 bool set_affinity_of_this_thread(const std::vector<int>& os_cpus);

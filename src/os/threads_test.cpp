@@ -94,9 +94,10 @@ TEST(affinity, a_bound_thread_knows_what_it_was_allowed_and_its_child_gets_it_ba
   int child_status = -1;
   bool bound = false, remembered = false, threads_are_free = false;
   thread({std::size_t{1} << 20, std::size_t{1} << 20}, [&](stack_bounds) {
-    if (!bind_this_thread({before->back()})) return;
+    cpu_binding binding;
+    if (!binding.bind({before->back()})) return;
     bound = affinity_of_this_thread() == std::vector{before->back()};
-    bind_this_thread({before->front()});
+    binding.bind({before->front()});
     remembered = allowed_before_binding() == before;
     thread({std::size_t{1} << 20, std::size_t{1} << 20}, [&](stack_bounds) { threads_are_free = affinity_of_this_thread() == before; }).join();
     child_status = status_of_child([&] { return affinity_of_this_thread() == before && !allowed_before_binding() ? 0 : 1; });

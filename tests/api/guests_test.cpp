@@ -10,12 +10,18 @@ TEST(guests, too_many_at_once_are_refused_with_a_number) {
   constexpr int threads = 1060;
   runtime rt({.workers = 1});
   const auto d = rt.make_data(std::vector<int>{1});
+  std::vector<data<int>> own;  // the last handles: each thread lets go of one, whether or not there is room for it
+  std::vector<stream<int>> pipes;
+  for (int i = 0; i < threads; i++) {
+    own.push_back(rt.make_data(std::vector<int>{i}));
+    pipes.push_back(rt.make_stream<int>());
+  }
   std::atomic<int> refused{0}, ran{0}, wrong_text{0};
   gate all_here;
   std::vector<std::thread> all;
   try {
     for (int i = 0; i < threads; i++)
-      all.emplace_back([&] {
+      all.emplace_back([&, i] {
         const auto copy = d;
         try {
           rt.spawn([&] { ran++; });
@@ -24,6 +30,9 @@ TEST(guests, too_many_at_once_are_refused_with_a_number) {
           refused++;
         }
         all_here.pass();
+        own[static_cast<std::size_t>(i)] = {};
+        pipes[static_cast<std::size_t>(i)] = {};
+        rt.wait();
       });
   } catch (const std::system_error&) {
     all_here.open();

@@ -270,9 +270,10 @@ slot& engine::make_worker(int worker) {
 // Reads `os_cpus` before it says that it is there: start_workers() may go on then.
 void engine::worker_main(int worker, const std::vector<int>& os_cpus, os::stack_bounds stack) {
   os::name_this_thread(("weir " + std::to_string(worker)).c_str());
+  os::cpu_binding binding;
   slot* mine = nullptr;
   try {
-    if (bound_ && !os::bind_this_thread(os_cpus)) bind_refused_.store(1, std::memory_order_relaxed);
+    if (bound_ && !binding.bind(os_cpus)) bind_refused_.store(1, std::memory_order_relaxed);
     mine = &make_worker(worker);
     become_worker(*mine, stack);
   } catch (const std::bad_alloc&) {

@@ -1,6 +1,7 @@
 // Waiting: workers help, guests sleep; and creators that are too far ahead wait, too.
 #include "engine/threads/engine.hpp"
 
+#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -170,7 +171,11 @@ void engine::wait_on_any_stack(scope_state& scope) {
   try {
     const auto bound_to = bound_ ? os::affinity_of_this_thread() : std::nullopt;
     second.emplace(stack_, [this, s, &scope, bound_to](os::stack_bounds stack) {
-      if (bound_to) os::bind_this_thread(*bound_to);
+      os::cpu_binding binding;
+      try {
+        if (bound_to) binding.bind(*bound_to);
+      } catch (const std::bad_alloc&) {  // then it runs anywhere
+      }
       become_worker(*s, stack);
       wait_for(scope, false);
     });
