@@ -76,7 +76,8 @@ class runtime {
   }
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
-  // Waits for what is left, without throwing, and stops the workers. Data and streams must not be used afterwards.
+  // Waits for what is left, without throwing, and stops the workers. A failure that wait() has not thrown is said on
+  // standard error. Data and streams must not be used afterwards.
   ~runtime();
   // What the destructor does, but throws what went wrong: what wait() throws, or error if the trace could not be written.
   // Everything is ended all the same; afterwards the runtime may only be destroyed. Outside tasks.

@@ -69,6 +69,7 @@ struct shared {
   const allocation mode;
   const bool several_nodes;
   bool traced = false;  // frame::trace_id is kept
+  const detail::runtime_state* runtime = nullptr;  // whose data and streams tasks may name
   std::unique_ptr<address_map> addresses;
   std::unique_ptr<stream_registry> streams;
   creation_right creation;

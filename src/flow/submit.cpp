@@ -122,10 +122,34 @@ void check_twice(frame* f, datum* d) {
   throw usage_error(described(f, d) + " is read, but no task writes it before; write it with out(), or make it from values");
 }
 
-void validate(frame* f, resource_set& held) {
+[[noreturn, gnu::noinline]] void throw_foreign(const frame* f, const char* kind, const char* name) {
+  throw usage_error(std::string("task ") + f->display_name() + ": " + kind + " " + (name != nullptr ? name : "(unnamed)") +
+                    " belongs to another weir::runtime; a task may name what was made by the runtime that it is spawned in");
+}
+
+inline void check_runtime(const context& c, const frame* f, const datum& d) {
+  if (d.runtime != c.common.runtime) [[unlikely]] throw_foreign(f, "datum", d.name);
+}
+inline void check_runtime(const context& c, const frame* f, const stream_state& s) {
+  if (s.runtime != c.common.runtime) [[unlikely]] throw_foreign(f, "stream", s.name);
+}
+
+[[noreturn, gnu::noinline]] void throw_unusable(const context& c, frame* f, datum* d) {
+  check_runtime(c, f, *d);
+  throw_unwritten(f, d);
+}
+
+void validate(const context& c, frame* f, resource_set& held) {
   for (unsigned i = 0; i < f->accesses; i++) {
     const access& a = *f->access_at(i);
-    if ((a.kind() == waiter_kind::read || a.kind() == waiter_kind::update) && a.wanted->current == nullptr) [[unlikely]] throw_unwritten(f, a.wanted);
+    if (a.kind() == waiter_kind::read && a.wanted->runtime != c.common.runtime) [[unlikely]] throw_unusable(c, f, a.wanted);
+    if (a.kind() <= waiter_kind::update && a.wanted->current == nullptr) [[unlikely]] throw_unusable(c, f, a.wanted);
+    if (a.kind() == waiter_kind::window || a.kind() == waiter_kind::skip) check_runtime(c, f, *static_cast<const stream_state*>(a.stream));
+  }
+  for (unsigned i = 0; i < f->versions; i++) {
+    const version& v = *f->version_at(i);
+    if (v.kind == version_kind::push) check_runtime(c, f, *static_cast<const stream_state*>(v.owner));
+    else check_runtime(c, f, *static_cast<const datum*>(v.owner));
   }
   // In and out of the same datum, the common reason to name one twice, is right.
   const bool may_be_wrong = f->versions > 1 || ((f->unusual & frame::has_updates) != 0 && f->accesses > 1);
@@ -268,8 +292,9 @@ inline void wait_for_reads(context& c, frame* f, const inputs& in) {
   access* const reads = f->access_at(0);
   access* const reads_end = reads + f->accesses;
   for (access* a = reads; a != reads_end; a++)
-    if (a->wanted->current == nullptr) [[unlikely]] throw_unwritten(f, a->wanted);
-  if (f->versions > 1) validate(f, held);
+    if (a->wanted->runtime != c.common.runtime || a->wanted->current == nullptr) [[unlikely]] throw_unusable(c, f, a->wanted);
+  if (f->versions > 1) validate(c, f, held);
+  else if (f->versions == 1) check_runtime(c, f, *static_cast<const datum*>(f->version_at(0)->owner));
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   if (c.common.several_nodes) find_main_input(f);
   in.deepest_read = reads;
@@ -304,7 +329,7 @@ void submit_usual(context& c, frame* f) {
 void submit_update(context& c, frame* f) {
   resource_set held(c, f);
   access& a = *f->access_at(0);
-  validate(f, held);
+  validate(c, f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   if (c.common.several_nodes) find_main_input(f);
   inputs in;
@@ -318,7 +343,7 @@ void submit_update(context& c, frame* f) {
 // What needs memory comes first: after that nothing fails.
 [[gnu::noinline]] void match(context& c, frame* f, inputs& in) {
   resource_set held(c, f);
-  validate(f, held);
+  validate(c, f, held);
   stream_plan streams(f);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   if ((f->unusual & frame::has_addresses) != 0) claim_addresses(c, f);

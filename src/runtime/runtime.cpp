@@ -17,7 +17,9 @@ runtime_state::runtime_state(const runtime_options& o, machine::description m, p
       recorder(std::move(r)),
       engine(machine, cpus.worker_cpus(), std::move(p),
              {.bind = chosen_binding(o), .backlog = o.backlog, .spin_ns = chosen_spin_ns(o, machine, cpus.worker_cpus().size()), .stack = chosen_stack(o), .recorder = recorder.get()}),
-      start_ns(os::now_ns()) {}
+      start_ns(os::now_ns()) {
+  engine.shared().runtime = this;
+}
 
 void hold(runtime_state& s) { s.holders.fetch_add(1, std::memory_order_relaxed); }
 

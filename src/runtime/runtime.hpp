@@ -43,8 +43,7 @@ std::exception_ptr wait_and_rethrow(engine::engine& e, scope_state& scope, Wait&
   } catch (const deadlock_error&) {
     gave_up = std::current_exception();
   }
-  if (e.in_task_of(scope)) e.forget_failure(scope);
-  else e.begin_anew(scope);
+  e.end_of_wait(scope);
   if (scope.failed())
     if (std::exception_ptr failure = scope.take_failure(); failure != nullptr) std::rethrow_exception(failure);
   return gave_up;

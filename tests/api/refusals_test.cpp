@@ -186,5 +186,33 @@ TEST_F(refusals, wake_who_waits_meanwhile) {
   refused.join();
 }
 
+TEST_F(refusals, what_another_runtime_made_is_refused) {
+  runtime other({.workers = 1});
+  const auto foreign = other.make_data(std::vector<int>{1}, "theirs");
+  const auto own = rt.make_data(std::vector<int>{1});
+  const auto pipe = other.make_stream<int>("pipe");
+  const auto nothing = [](auto...) {};
+  const auto refused = [&](auto&& spawn) {
+    const std::string message = message_of<usage_error>(spawn);
+    WEIR_EXPECT_CONTAINS(message, "belongs to another weir::runtime");
+    return message;
+  };
+  WEIR_EXPECT_CONTAINS(refused([&] { rt.spawn({.name = "reader"}, in(foreign), nothing); }), "task reader: datum theirs");
+  refused([&] { rt.spawn(out(foreign), nothing); });
+  refused([&] { rt.spawn(inout(foreign), nothing); });
+  refused([&] { rt.spawn(in(own), out(own), in(foreign), nothing); });
+  refused([&] { rt.spawn(in(own), out(foreign), nothing); });
+  WEIR_EXPECT_CONTAINS(refused([&] { rt.spawn(pipe.push(1), nothing); }), "stream pipe");
+  refused([&] { rt.spawn(pipe.pop(1), nothing); });
+  rt.run([&] {
+    refused([&] { rt.spawn(in(foreign), nothing); });
+    refused([&] { rt.spawn(inout(foreign), nothing); });
+  });
+  rt.wait();
+  other.spawn(inout(foreign), [](auto v) { v[0]++; });
+  other.wait();
+  EXPECT_EQ(foreign.read()[0], 2);
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -117,8 +117,9 @@ struct alignas(cache_line_bytes) slot {
 // itself has made is waited for by it. The runtime's own has nothing to do with it.
 class run_by_creator {
  public:
-  run_by_creator(slot& s, const scope_state& creators, const scope_state& its) noexcept : slot_(s), before_(s.outside), out_{&creators, before_} {
-    if (&its != &creators) s.outside = its.maker == s.queues.running ? &out_ : nullptr;
+  // `made_by_it`: the task's scope was made by its creator. Else the two have one scope, or its is the runtime's.
+  run_by_creator(slot& s, const scope_state& creators, const scope_state& its, bool made_by_it) noexcept : slot_(s), before_(s.outside), out_{&creators, before_} {
+    if (&its != &creators) s.outside = made_by_it ? &out_ : nullptr;
   }
   ~run_by_creator() { slot_.outside = before_; }
   run_by_creator(const run_by_creator&) = delete;
@@ -234,8 +235,12 @@ class engine {
     if (s.reasons_to_skip.fetch_or(reason, std::memory_order_relaxed) == 0) ended_early_.fetch_add(1, std::memory_order_relaxed);
   }
   void begin_anew(scope_state& s) noexcept { forget(s, scope_state::was_cancelled | scope_state::has_failed); }
-  // For one of its own tasks, which has been told of the failure. Cancelled it stays.
-  void forget_failure(scope_state& s) noexcept { forget(s, scope_state::has_failed); }
+  // Who has waited will be told of a failure. For one of the scope's own tasks it stays cancelled, for others it is new.
+  void end_of_wait(scope_state& s) noexcept {
+    if (s.reasons_to_skip.load(std::memory_order_relaxed) == 0) [[likely]] return;
+    if (in_task_of(s)) forget(s, scope_state::has_failed);
+    else begin_anew(s);
+  }
   // For a task of the scope that runs, or is about to run, on this thread.
   bool ends_early(const slot& s, const scope_state& scope) const { return ended_early_.load(std::memory_order_relaxed) != 0 && scope.ends_early(s.outside); }
   // Null: the calling thread is in no task of this engine. Any thread may ask, also of a child process.
@@ -295,8 +300,11 @@ class engine {
   void return_credits(slot&, std::int64_t keep);
   frame* route_ready(slot&, bool keep_one);
   void route_one(slot&, frame*);
-  bool creator_runs_task(slot&, const scope_state*) const;
-  void run_created(slot&, frame*);
+  bool creator_runs_task(slot&) const;
+  // Whether a task that is not of its creator's scope may lie on top of it: else it may wait for a scope that cannot end
+  // before its creator does.
+  static bool may_lie_on(const frame& creator, const scope_state* scope) { return scope == nullptr || scope->maker == &creator; }
+  void run_created(slot&, frame*, bool in_creators_scope);
   void run_one(slot&, frame*);
   void wait_for_others(slot&, scope_state&, bool may_fail);
   void help_until(slot&, const std::function<bool()>& done, bool may_fail);

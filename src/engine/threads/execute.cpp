@@ -221,13 +221,13 @@ void engine::execute(slot& s, frame* f) {
 // On the stack of its creator. What becomes ready by it waits: the creator is to go on. A task of the creator's own scope is
 // not counted there while it runs, for it is over before its creator: so of all that lie on top of one another on a stack
 // only the lowest is counted, and who waits for its own scope knows how many not to wait for.
-void engine::run_created(slot& s, frame* f) {
+void engine::run_created(slot& s, frame* f, bool in_creators_scope) {
   scope_state* const outer_scope = s.scope;
-  const bool counted = f->scope != s.queues.running->scope;
+  const bool counted = !in_creators_scope;
   if (f->scope != outer_scope) enter_scope(s, f->scope);
   if (!counted && f->scope != nullptr) s.credits++;
   {
-    const run_by_creator inside(s, scope_of(*s.queues.running), scope_of(*f));
+    const run_by_creator inside(s, scope_of(*s.queues.running), scope_of(*f), counted && f->scope != nullptr);
     run_one(s, f);
   }
   if (!s.flow.ready.empty()) route_ready(s, false);

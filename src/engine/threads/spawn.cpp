@@ -72,7 +72,11 @@ void engine::submit(frame* f) {
 void engine::route_one(slot& s, frame* f) {
   f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
   if (!scheduler_.route(s.queues, f)) {
-    if (f->priority >= 0 && creator_runs_task(s, f->scope)) return run_created(s, f);
+    if (f->priority >= 0 && creator_runs_task(s)) {
+      const frame& creator = *s.queues.running;
+      const bool in_its_scope = f->scope == creator.scope;
+      if (in_its_scope || may_lie_on(creator, f->scope)) return run_created(s, f, in_its_scope);
+    }
     scheduler_.push_own(s.queues, f);
   }
   scheduler_.published(s.queues);
@@ -80,12 +84,9 @@ void engine::route_one(slot& s, frame* f) {
 
 // Whether a task that is ready when it is created is run by its creator there and then: everything it needs is in the
 // caches, and it goes through no queue. Not if that may keep others waiting: there is more in the deque than they take
-// meanwhile, many short tasks, or the larger ones of a recursion. Nor if it belongs to some scope outside: that may be waited
-// for in it, and its creator with it.
-inline bool engine::creator_runs_task(slot& s, const scope_state* scope) const {
-  if (s.depth == 0) return false;
-  if (const frame* const creator = s.queues.running; scope != creator->scope && scope != nullptr && scope->maker != creator) return false;
-  if (static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns || !s.queues.nothing_urgent()) return false;
+// meanwhile, many short tasks, or the larger ones of a recursion.
+inline bool engine::creator_runs_task(slot& s) const {
+  if (s.depth == 0 || static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns || !s.queues.nothing_urgent()) return false;
   if (one_worker_) return true;
   const auto searching = static_cast<std::size_t>(std::max(scheduler_.sleep.searching(), 0));
   if (s.depth >= deep_recursion) return searching == 0 && s.queues.normal.size() >= recursion_kept && scheduler_.sleep.sleeping() == 0;
@@ -97,15 +98,16 @@ inline bool engine::creator_runs_task(slot& s, const scope_state* scope) const {
 // It has no frame but what others may ask of a running task: its scope. Traces have frames outlive their tasks.
 bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body) {
   slot& s = current();
-  if (!creator_runs_task(s, scope) || s.log != nullptr) return false;
+  if (!creator_runs_task(s) || s.log != nullptr) return false;
   frame* const outer = s.queues.running;
   const bool counts = scope != nullptr && scope != outer->scope;  // that of its creator cannot be complete before the creator
+  if (counts && scope->maker != outer) return false;
   if (counts) scope->outstanding.fetch_add(1, std::memory_order_relaxed);
   s.queues.spawned.add(1);
   frame here;
   here.scope = scope;
   scope_state& its = scope != nullptr ? *scope : root_;
-  const run_by_creator inside(s, scope_of(*outer), its);
+  const run_by_creator inside(s, scope_of(*outer), its, counts);
   if (ends_early(s, its)) [[unlikely]] {
     record_skipped(&here, of_ended_scope);
   } else {

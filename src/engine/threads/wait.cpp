@@ -146,7 +146,7 @@ void engine::wait_for(scope_state& scope, bool may_fail) {
   slot* const s = current_if_any();
   if (s != nullptr && s->depth > 0) {
     s->queues.sizes.note_wait();
-    if (in_task_of(scope)) return wait_for_others(*s, scope, may_fail);
+    if (s->queues.running->scope == &scope) [[unlikely]] return wait_for_others(*s, scope, may_fail);
     while (!scope.complete()) {
       frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
