@@ -64,6 +64,8 @@ class Scenario:
         self.commands, self._checks = [], []
         # Test programs read machine descriptions where the build found them.
         self.files = {os.path.join(SOURCES, folder): os.path.join(SOURCES, folder) for folder in ("machines", "tests/topo/input")}
+        # Once more where programs find those that come with weir.
+        self.files[os.path.join(SOURCES, ".", "machines")] = f"{PROGRAMS}/share/weir/machines"
 
     def add(self, program):
         self.files[os.path.join(self._options.bin, program)] = f"{PROGRAMS}/{program}"
