@@ -104,7 +104,7 @@ bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body
   if (counts && scope->maker != outer) return false;
   if (counts) scope->outstanding.fetch_add(1, std::memory_order_relaxed);
   s.queues.spawned.add(1);
-  frame here;
+  frame here{};  // in one piece: nobody looks at it from outside
   here.scope = scope;
   scope_state& its = scope != nullptr ? *scope : root_;
   const run_by_creator inside(s, scope_of(*outer), its, counts);
