@@ -329,7 +329,8 @@ void submit_usual(context& c, frame* f) {
 void submit_update(context& c, frame* f) {
   resource_set held(c, f);
   access& a = *f->access_at(0);
-  validate(c, f, held);
+  if (a.wanted->runtime != c.common.runtime || a.wanted->current == nullptr) [[unlikely]] throw_unusable(c, f, a.wanted);
+  if (f->versions > 1) validate(c, f, held);  // it may name the datum twice
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   if (c.common.several_nodes) find_main_input(f);
   inputs in;
