@@ -49,7 +49,12 @@ class ready_list {
     return f;
   }
   bool empty() const { return head_ == nullptr; }
-  bool holds_only(const frame* f) const { return head_ == f && tail_ == f; }
+  // True: it was there, alone.
+  bool take_if_only(const frame* f) {
+    if (head_ != f || tail_ != f) return false;
+    head_ = nullptr;
+    return true;
+  }
 
  private:
   frame* head_ = nullptr;

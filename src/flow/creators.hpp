@@ -27,7 +27,7 @@ class creation_right {
     }
     return sole_.load(std::memory_order_acquire) != nullptr && take_over(me);
   }
-  void leave(creator& me) { me.inside.store(0, std::memory_order_release); }
+  static void leave(creator& me) { me.inside.store(0, std::memory_order_release); }
 
   // A change of creator costs as much as some hundreds of locked tasks. Each one takes handover_cost from a balance, and
   // each task created without locks pays one in; who cannot pay shares. More: programs whose creators take turns keep
@@ -79,18 +79,18 @@ class creation_right {
 class creating {
  public:
   // `nobody_else`: nobody else can be creating now, who has the right is not asked.
-  creating(creation_right& right, creator& me, bool nobody_else = false) : right_(right), me_(me), entered_(!nobody_else && right.enter(me)), alone_(entered_ || nobody_else) {}
+  creating(creation_right& right, creator& me, bool nobody_else = false)
+      : entered_(!nobody_else && right.enter(me) ? &me : nullptr), alone_(entered_ != nullptr || nobody_else) {}
   ~creating() {
-    if (entered_) right_.leave(me_);
+    if (entered_ != nullptr) creation_right::leave(*entered_);
   }
   creating(const creating&) = delete;
   creating& operator=(const creating&) = delete;
   bool alone() const { return alone_; }
 
  private:
-  creation_right& right_;
-  creator& me_;
-  const bool entered_, alone_;
+  creator* const entered_;  // null: did not have to
+  const bool alone_;
 };
 
 }  // namespace weir::flow

@@ -48,7 +48,7 @@ class flow_test : public ::testing::Test {
     if (a.push != nullptr) detail::put_stream<char>(k, a.push, a.count, detail::stream_mode::push);
     if (a.pop != nullptr) detail::put_stream<char>(k, a.pop, a.count, detail::stream_mode::pop);
     try {
-      submit(c, f);
+      if (submit(c, f)) c.ready.push(f);
     } catch (...) {
       free_frame(c, f);
       throw;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace weir::flow {
@@ -16,34 +17,32 @@ namespace {
 
 using detail::version_kind;
 
-// The right to match a task to the resources it names: of the sole creator, or by locking all of them together.
+// All that a task names, locked: the right to match it where there are several creators. Or just listed, by the only
+// one.
 class resource_set {
  public:
-  resource_set(context& c, frame* f) : context_(c), creating_(c.common.creation, c.as_creator, c.alone) {
-    if (!creating_.alone()) lock_all(f);
-  }
-  ~resource_set() {
-    if (creating_.alone()) return;
-    for (resource **r = held_, **end = held_ + count_; r != end; r++) unlock_resource(**r);
-  }
-  resource_set(const resource_set&) = delete;
-  resource_set& operator=(const resource_set&) = delete;
-  // Whether two accesses of the task name the same.
-  bool any_named_twice(frame* f) {
-    if (!creating_.alone()) return named_twice_;
-    collect(f);
-    std::sort(held_, held_ + count_);
-    return std::adjacent_find(held_, held_ + count_) != held_ + count_;
-  }
-
- private:
-  [[gnu::noinline]] void lock_all(frame* f) {
+  struct locked {};
+  explicit resource_set(frame* f) { collect(f); }
+  resource_set(context& c, frame* f, locked) : context_(&c) {
     collect(f);
     if (try_all()) return;
     collect(f);
     lock_in_order();
   }
+  ~resource_set() {
+    if (context_ == nullptr) return;
+    for (resource **r = held_, **end = held_ + count_; r != end; r++) unlock_resource(**r);
+  }
+  resource_set(const resource_set&) = delete;
+  resource_set& operator=(const resource_set&) = delete;
+  // Whether two accesses of the task name the same.
+  bool any_named_twice() {
+    if (context_ != nullptr) return named_twice_;
+    std::sort(held_, held_ + count_);
+    return std::adjacent_find(held_, held_ + count_) != held_ + count_;
+  }
 
+ private:
   void collect(frame* f) {
     const std::size_t most = std::size_t{f->versions} + f->accesses;
     if (most > inline_.size() && many_ == nullptr) {
@@ -69,7 +68,7 @@ class resource_set {
     count_ = 0;
     for (std::size_t i = 0; i < named; i++) {
       resource* const r = held_[i];
-      const lock_result result = try_lock_resource(context_, *r);
+      const lock_result result = try_lock_resource(*context_, *r);
       if (result == lock_result::locked) [[likely]] {
         held_[count_++] = r;
       } else if (result == lock_result::mine_already) {
@@ -88,16 +87,34 @@ class resource_set {
     resource** end = std::unique(held_, held_ + count_);
     named_twice_ = end != held_ + count_;
     count_ = static_cast<std::size_t>(end - held_);
-    for (std::size_t i = 0; i < count_; i++) lock_resource(context_, *held_[i]);
+    for (std::size_t i = 0; i < count_; i++) lock_resource(*context_, *held_[i]);
   }
 
-  context& context_;
-  const creating creating_;
+  context* const context_ = nullptr;  // null: nothing is locked
   std::array<resource*, 16> inline_;
   std::unique_ptr<resource*[]> many_;
   resource** held_ = inline_.data();
   std::size_t count_ = 0;
   bool named_twice_ = false;
+};
+
+// The right to match a task to the resources it names: of the sole creator, or by locking all of them together. The two
+// are apart, so that what is looked at for each task stays in registers.
+class matching_right {
+ public:
+  matching_right(context& c, frame* f) : creating_(c.common.creation, c.as_creator, c.alone) {
+    if (!creating_.alone()) [[unlikely]] lock(c, f, locks_);
+  }
+  // Whether two accesses of the task name the same.
+  bool any_named_twice(frame* f) { return locks_ ? locks_->any_named_twice() : resource_set(f).any_named_twice(); }
+
+ private:
+  [[gnu::noinline]] static void lock(context& c, frame* f, std::optional<resource_set>& locks) {
+    locks.emplace(c, f, resource_set::locked());
+  }
+
+  const creating creating_;
+  std::optional<resource_set> locks_;
 };
 
 std::string described(const frame* f, const datum* d) {
@@ -139,7 +156,7 @@ inline void check_runtime(const context& c, const frame* f, const stream_state& 
   throw_unwritten(f, d);
 }
 
-void validate(const context& c, frame* f, resource_set& held) {
+void validate(const context& c, frame* f, matching_right& held) {
   for (unsigned i = 0; i < f->accesses; i++) {
     const access& a = *f->access_at(i);
     if (a.kind() == waiter_kind::read && a.wanted->runtime != c.common.runtime) [[unlikely]] throw_unusable(c, f, a.wanted);
@@ -189,12 +206,12 @@ void match_read(access& a) {
   a.source = d.current;
 }
 
-// An update waits until its predecessor is unused; then unused() satisfies it, at once if that is so already.
+// An update waits until its predecessor is unused and there; at once if that is so already.
 void match_update(context& c, access& a, frame* f) {
   datum& d = *a.wanted;
   version& old = *d.current;
   a.source = &old;
-  succeed_current(c, d, *f->version_at(a.extra()), a);
+  if (succeed_current(c, d, *f->version_at(a.extra()), a)) tell_heir(c, old, a);
 }
 
 // Placement then need not look at every input's version, each of which is a cache line of another task's.
@@ -220,6 +237,7 @@ struct inputs {
   std::uint32_t reads = 0, updates = 0;
   std::uint32_t satisfied = 0;  // of the others
   access* deepest_read = nullptr;  // the one that will probably be there last; only if there are reads
+  bool there = false;              // all that it waits for is there, as was seen while it was matched
 };
 
 inputs match_accesses(context& c, frame* f, stream_plan& streams) {
@@ -254,6 +272,7 @@ inputs match_accesses(context& c, frame* f, stream_plan& streams) {
 }
 
 void announce_versions(context& c, frame* f, const inputs& in, stream_plan* streams) {
+  f->live.store(f->versions, std::memory_order_relaxed);
   for (unsigned i = 0; i < f->versions; i++) {
     version& v = *f->version_at(i);
     resource* owner = v.owner;
@@ -271,79 +290,117 @@ void announce_versions(context& c, frame* f, const inputs& in, stream_plan* stre
 // The read that will probably be there last is waited for first: most others are there then.
 inline bool start_reads(context& c, frame* f, const inputs& in) {
   access& last = *in.deepest_read;
-  f->next_read = 0;
+  f->next_read = f->access_at(0);
   return (last.source->published() || !subscribe(c, *last.source, last)) && await_reads(c, f);
 }
 
 // A task that only reads and writes data: nobody but its creator, and then whoever it waits for, knows of it, so nothing
-// is counted.
-inline void wait_for_reads(context& c, frame* f, const inputs& in) {
-  f->pending.store(1, std::memory_order_relaxed);
-  f->state.store(frame_state::waiting, std::memory_order_release);
-  if (in.reads == 0 || start_reads(c, f, in)) {
+// is counted. True: it is ready.
+inline bool wait_for_reads(context& c, frame* f, const inputs& in) {
+  if (!in.there) {
+    f->pending.store(1, std::memory_order_relaxed);
+    f->state.store(frame_state::waiting, std::memory_order_release);
+    if (in.reads != 0 && !start_reads(c, f, in)) return false;
     f->pending.store(0, std::memory_order_relaxed);
-    make_ready(c, f);
   }
+  f->state.store(frame_state::ready, std::memory_order_relaxed);
+  return true;
+}
+
+// The version a read names. Deeper ones are probably there later.
+inline const version& match_usual_read(access& a, inputs& in) {
+  datum& d = *a.wanted;
+  version* const current = d.current;
+  if (d.depth > in.depth) {
+    in.depth = d.depth;
+    in.deepest_read = &a;
+  }
+  d.readers++;
+  a.source = current;
+  return *current;
+}
+
+// Stops looking whether they are there at the first that is not: that one is waited for, and the others' lines are
+// their producers'.
+inline void match_usual_reads(access* a, const access* end, inputs& in) {
+  in.there = true;
+  in.deepest_read = a;
+  while (in.there && a != end) {
+    const version& v = match_usual_read(*a++, in);
+    in.there = v.published() && !v.failed;
+  }
+  for (; a != end; a++) match_usual_read(*a, in);
+}
+
+inline void announce_usual(context& c, version& v, std::uint32_t depth) {
+  datum& d = *static_cast<datum*>(v.owner);
+  v.heir = nullptr;
+  v.users.store(version::while_current, std::memory_order_relaxed);
+  d.depth = depth;
+  replace_current(c, d, v);
 }
 
 // A task that reads and writes whole data and nothing else: most of them, and short.
 [[gnu::always_inline]] inline void match_usual(context& c, frame* f, inputs& in) {
-  resource_set held(c, f);
+  matching_right held(c, f);
+  const unsigned versions = f->versions;
   access* const reads = f->access_at(0);
   access* const reads_end = reads + f->accesses;
   for (access* a = reads; a != reads_end; a++)
     if (a->wanted->runtime != c.common.runtime || a->wanted->current == nullptr) [[unlikely]] throw_unusable(c, f, a->wanted);
-  if (f->versions > 1) validate(c, f, held);
-  else if (f->versions == 1) check_runtime(c, f, *static_cast<const datum*>(f->version_at(0)->owner));
+  if (versions == 1) check_runtime(c, f, *static_cast<const datum*>(f->version_at(0)->owner));
+  else if (versions > 1) validate(c, f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   if (c.common.several_nodes) find_main_input(f);
-  in.deepest_read = reads;
-  for (access* a = reads; a != reads_end; a++) {
-    datum& d = *a->wanted;
-    if (d.depth > in.depth) {
-      in.depth = d.depth;
-      in.deepest_read = a;
-    }
-    d.readers++;
-    a->source = d.current;
-  }
+  match_usual_reads(reads, reads_end, in);
   in.reads = f->accesses;
-  version* v = f->version_at(0);
-  for (const version* end = v + f->versions; v != end; v++) {
-    datum& d = *static_cast<datum*>(v->owner);
-    v->heir = nullptr;
-    v->users.store(version::while_current, std::memory_order_relaxed);
-    d.depth = in.depth + 1;
-    replace_current(c, d, *v);
-  }
+  if (versions == 1) return announce_usual(c, *f->version_at(0), in.depth + 1);
+  f->live.store(f->versions, std::memory_order_relaxed);
+  for (unsigned i = 0; i < versions; i++) announce_usual(c, *f->version_at(i), in.depth + 1);
 }
 
 // Such a task, created by a worker.
-void submit_usual(context& c, frame* f) {
+bool submit_usual(context& c, frame* f) {
   inputs in;
   match_usual(c, f, in);
-  wait_for_reads(c, f, in);
+  return wait_for_reads(c, f, in);
 }
 
-// A task that updates one datum and reads nothing else, created by a worker: short, too. It may run before this returns.
-void submit_update(context& c, frame* f) {
-  resource_set held(c, f);
+// The version that a task's only update leaves behind, if the task has no other outputs.
+inline void announce_update(datum& d, version& v, std::uint32_t depth) {
+  v.heir = nullptr;
+  v.users.store(version::while_current, std::memory_order_relaxed);
+  d.depth = depth;
+}
+
+// A task that updates one datum and reads nothing else, created by a worker: short, too. It may run before this
+// returns, if it is not ready at once.
+bool submit_update(context& c, frame* f) {
+  matching_right held(c, f);
   access& a = *f->access_at(0);
-  if (a.wanted->runtime != c.common.runtime || a.wanted->current == nullptr) [[unlikely]] throw_unusable(c, f, a.wanted);
+  datum& d = *a.wanted;
+  if (d.runtime != c.common.runtime || d.current == nullptr) [[unlikely]] throw_unusable(c, f, &d);
   if (f->versions > 1) validate(c, f, held);  // it may name the datum twice
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   if (c.common.several_nodes) find_main_input(f);
   inputs in;
-  in.depth = a.wanted->depth;
-  announce_versions(c, f, in, nullptr);
+  in.depth = d.depth;
+  if (f->versions == 1) announce_update(d, *f->version_at(0), in.depth + 1);
+  else announce_versions(c, f, in, nullptr);
   f->pending.store(1, std::memory_order_relaxed);
   f->state.store(frame_state::waiting, std::memory_order_release);
-  match_update(c, a, f);
+  version& old = *d.current;
+  a.source = &old;
+  if (!succeed_current(c, d, *f->version_at(a.extra()), a) || subscribe(c, old, a)) return false;
+  if (old.failed) [[unlikely]] f->skipped_because.store(failure_of(old.producer()), std::memory_order_relaxed);
+  f->pending.store(0, std::memory_order_relaxed);
+  f->state.store(frame_state::ready, std::memory_order_relaxed);
+  return true;
 }
 
 // What needs memory comes first: after that nothing fails.
 [[gnu::noinline]] void match(context& c, frame* f, inputs& in) {
-  resource_set held(c, f);
+  matching_right held(c, f);
   validate(c, f, held);
   stream_plan streams(f);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
@@ -353,14 +410,8 @@ void submit_update(context& c, frame* f) {
   announce_versions(c, f, in, &streams);
 }
 
-}  // namespace
-
-void submit(context& c, frame* f) {
-  const visit here(c);
-  f->live.store(f->versions, std::memory_order_relaxed);
-  if (c.seen_busy && f->unusual == 0) return submit_usual(c, f);
-  if (c.seen_busy && f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
-  // Every access counts, and being_created keeps the task from starting while it is being matched.
+// Every access counts, and being_created keeps the task from starting while it is being matched.
+[[gnu::noinline]] bool submit_counted(context& c, frame* f) {
   f->pending.store(frame::being_created + f->accesses, std::memory_order_relaxed);
   inputs in;
   if (f->unusual == 0) match_usual(c, f, in);
@@ -370,6 +421,16 @@ void submit(context& c, frame* f) {
   // All reads together count as one.
   const bool reads_there = in.reads > 0 && start_reads(c, f, in);
   drop_pending(c, f, frame::being_created + in.satisfied + (in.reads == 0 ? 0 : in.reads - 1 + (reads_there ? 1 : 0)));
+  return c.ready.take_if_only(f);
+}
+
+}  // namespace
+
+bool submit(context& c, frame* f) {
+  const visit here(c);
+  if (c.seen_busy && f->unusual == 0) return submit_usual(c, f);
+  if (c.seen_busy && f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
+  return submit_counted(c, f);
 }
 
 }  // namespace weir::flow

@@ -45,13 +45,15 @@ void take_over(context& c, version& v, access& a) {
 }  // namespace
 
 void prepare_unusual(context& c, frame* f) {
-  const bool deferred = c.common.mode == allocation::deferred;
-  for (unsigned i = 0; deferred && i < f->versions; i++)
-    if (version& v = *f->version_at(i); v.kind != detail::version_kind::update) allocate_buffer(c, v);
-  for (unsigned i = 0; i < f->accesses; i++) {
-    access& a = *f->access_at(i);
-    if (a.kind() == waiter_kind::update) take_over(c, *f->version_at(a.extra()), a);
-    if (a.kind() == waiter_kind::window) gather(c, *a.window);
+  if (c.common.mode == allocation::deferred) {
+    version* v = f->version_at(0);
+    for (const version* end = v + f->versions; v != end; v++)
+      if (v->kind != detail::version_kind::update) allocate_buffer(c, *v);
+  }
+  access* a = f->access_at(0);
+  for (const access* end = a + f->accesses; a != end; a++) {
+    if (a->kind() == waiter_kind::update) take_over(c, *f->version_at(a->extra()), *a);
+    if (a->kind() == waiter_kind::window) gather(c, *a->window);
   }
 }
 
@@ -77,18 +79,29 @@ void drop_input(context& c, const frame* f, access& a, const char* cause) {
 // the outputs; if there are more, those go first.
 constexpr unsigned most_remembered = 8;
 
+[[gnu::noinline]] std::uint64_t drop_what_is_not_remembered(context& c, frame* f) {
+  std::uint64_t bytes = 0;
+  const access* const end = f->access_at(f->accesses);
+  for (const access* a = f->access_at(most_remembered); a != end; a++) {
+    bytes += a->bytes;
+    drop_users(c, *a->source);
+  }
+  return bytes;
+}
+
 inline traffic complete_usual(context& c, frame* f, const char* cause) {
-  const unsigned versions = f->versions, inputs = f->accesses, remembered = std::min(inputs, most_remembered);
+  const unsigned versions = f->versions;
+  unsigned inputs = f->accesses;
+  traffic t;
+  if (inputs > most_remembered) [[unlikely]] {
+    t.read = drop_what_is_not_remembered(c, f);
+    inputs = most_remembered;
+  }
   const access* const a = f->access_at(0);
   version* sources[most_remembered];
-  traffic t;
-  for (unsigned i = 0; i < remembered; i++) {
+  for (unsigned i = 0; i < inputs; i++) {
     sources[i] = a[i].source;
     t.read += a[i].bytes;
-  }
-  for (unsigned i = remembered; i < inputs; i++) {
-    t.read += a[i].bytes;
-    drop_users(c, *a[i].source);
   }
   version* v = f->version_at(0);
   if (versions == 0) free_frame(c, f);
@@ -96,17 +109,17 @@ inline traffic complete_usual(context& c, frame* f, const char* cause) {
     t.written += v->bytes;
     publish(c, *v, cause);
   }
-  for (unsigned i = 0; i < remembered; i++) drop_users(c, *sources[i]);
+  for (unsigned i = 0; i < inputs; i++) drop_users(c, *sources[i]);
   return t;
 }
 
 [[gnu::noinline]] traffic complete_unusual(context& c, frame* f, const char* cause) {
   const unsigned versions = f->versions;
   traffic t;
-  for (unsigned i = 0; i < f->accesses; i++) {
-    access& a = *f->access_at(i);
-    if (a.kind() <= waiter_kind::window) t.read += a.bytes;  // read, update, window
-    drop_input(c, f, a, cause);
+  access* a = f->access_at(0);
+  for (const access* end = a + f->accesses; a != end; a++) {
+    if (a->kind() <= waiter_kind::window) t.read += a->bytes;  // read, update, window
+    drop_input(c, f, *a, cause);
   }
   version* v = f->version_at(0);
   if (versions == 0) free_frame(c, f);

@@ -13,10 +13,11 @@ namespace weir::flow {
 
 // Matches every access to the version it names, and announces the versions the task will write. All resources of a
 // task are held at once, so that tasks created at the same time by different threads are ordered the same way
-// everywhere and cannot wait for each other. Ready tasks are on c.ready afterwards, perhaps this one.
+// everywhere and cannot wait for each other. True: the task is ready, and not on c.ready, where tasks are that became
+// ready by this. False: it may run, or have run, by now, or is on c.ready with others.
 // Throws usage_error before anything was changed. Cost per access: one atomic operation on the datum, and one on the
 // version if it is not published yet.
-void submit(context&, frame*);
+bool submit(context&, frame*);
 
 // Just before the body runs: outputs get their memory, in-place updates take theirs over, windows that lie in
 // several pieces are gathered. Throws std::bad_alloc.

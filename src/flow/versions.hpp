@@ -63,6 +63,12 @@ inline std::uint64_t add_users(context& c, version& v, std::uint64_t change) {
   v.users.store(users, std::memory_order_relaxed);
   return users;
 }
+// `before`: what the caller has just read, and for who is alone still what is there.
+inline std::uint64_t subtract_users(context& c, version& v, std::uint64_t n, std::uint64_t before) {
+  if (!c.alone) return v.users.fetch_sub(n, std::memory_order_acq_rel) - n;
+  v.users.store(before - n, std::memory_order_relaxed);
+  return before - n;
+}
 inline bool replace_waiters(context& c, version& v, waiter*& expected, waiter* with) {
   if (!c.alone) return v.waiters.compare_exchange_weak(expected, with, std::memory_order_release, std::memory_order_acquire);
   v.waiters.store(with, std::memory_order_release);
@@ -115,14 +121,13 @@ inline void drop_pending(context& c, frame* f, std::uint32_t n) {
 // One at a time, because a task whose producers all have to tell it costs two atomic operations an input, and moves its
 // frame's line between as many caches. Who is told last finds the others there.
 inline bool await_reads(context& c, frame* f) {
-  const unsigned n = f->accesses;
-  for (std::uintptr_t i = f->next_read; i < n; i++) {
-    access& a = *f->access_at(static_cast<unsigned>(i));
-    if (a.kind() != waiter_kind::read) continue;
-    version& v = *a.source;
+  access* const end = f->access_at(f->accesses);
+  for (access* a = f->next_read; a != end; a++) {
+    if (a->kind() != waiter_kind::read) continue;
+    version& v = *a->source;
     if (!v.published()) {
-      f->next_read = i;  // again this one: whether it failed is seen only now
-      if (subscribe(c, v, a)) return false;
+      f->next_read = a;  // again this one: whether it failed is seen only now
+      if (subscribe(c, v, *a)) return false;
     }
     if (v.failed) [[unlikely]] f->skipped_because.store(failure_of(v.producer()), std::memory_order_relaxed);
   }
@@ -135,6 +140,11 @@ inline void satisfy(context& c, waiter& w, const char* cause) {
   frame* f = w.task();
   if (cause != nullptr && w.kind() != waiter_kind::order) f->skipped_because.store(cause, std::memory_order_relaxed);
   drop_pending(c, f, 1);
+}
+
+// Nobody but its heir uses the version any more: the heir has one thing less to wait for, once that is published.
+inline void tell_heir(context& c, version& v, access& heir) {
+  if (!subscribe(c, v, heir)) satisfy(c, heir, v.failed ? failure_of(v.producer()) : nullptr);
 }
 
 namespace implementation {
@@ -164,16 +174,20 @@ inline void unwanted(context& c, version& v) {
 // so nothing of it is looked at.
 inline void unused(context& c, version& v, std::uint64_t users) {
   if ((users & version::has_heir) != 0) {
-    if (!subscribe(c, v, *v.heir)) satisfy(c, *v.heir, v.failed ? failure_of(v.producer()) : nullptr);
+    tell_heir(c, v, *v.heir);
   } else if (users == 0) {
     unwanted(c, v);
   }
 }
 
-// One operation: the readers matched since it became current arrive, and it is current no longer.
-inline void retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t heir) {
-  const std::uint64_t change = new_readers * version::one_user + heir - version::while_current;
-  const std::uint64_t users = add_users(c, v, change);
+// One operation: the readers matched since it became current arrive, and it is current no longer. Returns what is left;
+// who sees its low half zero goes on with unused().
+inline std::uint64_t retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t heir) {
+  return add_users(c, v, new_readers * version::one_user + heir - version::while_current);
+}
+
+inline void retire_without_heir(context& c, version& v, std::uint64_t new_readers) {
+  const std::uint64_t users = retire(c, v, new_readers, 0);
   if (low_half(users) == 0) unused(c, v, users);
 }
 
@@ -197,8 +211,9 @@ inline void tell(context& c, waiter* w, const char* cause) {
 // Readers and the stream let go of a version; at the end its buffer returns to its pool. If nobody else is left nobody
 // else can come, and a look is enough.
 inline void drop_users(context& c, version& v, std::uint64_t n = version::one_user) {
-  if (v.users.load(std::memory_order_acquire) == n && v.published()) return implementation::bury(c, v);
-  const std::uint64_t users = implementation::add_users(c, v, std::uint64_t{0} - n);
+  const std::uint64_t before = v.users.load(std::memory_order_acquire);
+  if (before == n && v.published()) return implementation::bury(c, v);
+  const std::uint64_t users = implementation::subtract_users(c, v, n, before);
   if (implementation::low_half(users) == 0) implementation::unused(c, v, users);
 }
 
@@ -240,24 +255,25 @@ inline void replace_current(context& c, datum& d, version& v) {
   const std::uint64_t readers = d.readers;
   d.current = &v;
   d.readers = 0;
-  if (old != nullptr) implementation::retire(c, *old, readers, 0);
+  if (old != nullptr) implementation::retire_without_heir(c, *old, readers);
 }
 
 // As replace_current, but the successor takes the old version's buffer over once nobody uses it: `heir` then has one
-// thing less to wait for. The datum is locked and has a current version.
-inline void succeed_current(context& c, datum& d, version& v, access& heir) {
+// thing less to wait for. The datum is locked and has a current version. True: nobody uses it any more, which is for
+// the caller to tell the heir (tell_heir()).
+inline bool succeed_current(context& c, datum& d, version& v, access& heir) {
   version* old = d.current;
   const std::uint64_t readers = d.readers;
   old->heir = &heir;
   d.current = &v;
   d.readers = 0;
-  implementation::retire(c, *old, readers, version::has_heir);
+  return implementation::low_half(implementation::retire(c, *old, readers, version::has_heir)) == 0;
 }
 
 // The datum is gone: its current version will have no more readers than those matched.
 inline void let_current_go(context& c, version& v, std::uint64_t readers) {
   const visit here(c);
-  implementation::retire(c, v, readers, 0);
+  implementation::retire_without_heir(c, v, readers);
 }
 
 enum class lock_result { locked, mine_already, busy };

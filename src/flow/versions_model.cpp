@@ -79,7 +79,7 @@ struct actor {
     if (named.pop != nullptr) detail::put_stream<number>(k, named.pop, 1, stream_mode::pop);
     for (shared_cell* a : named.reads) put_address(k, a, access_mode::in);
     for (shared_cell* a : named.writes) put_address(k, a, access_mode::inout);
-    submit(c, f);
+    if (submit(c, f)) c.ready.push(f);
   }
   static access& put_datum(detail::cursor& k, waiter_kind kind, datum* d) {
     access& a = detail::put_access(k, kind);

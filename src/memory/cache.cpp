@@ -83,16 +83,16 @@ block cache::refill(int pool, int size_class, stock& s) {
   return {p, place_unknown, place_unknown};
 }
 
-void cache::release_elsewhere(block b, std::size_t bytes) noexcept {
-  const int p = pools_.pool_of(b.pool);
+void cache::release_elsewhere(void* data, int place, int pool, std::size_t bytes) noexcept {
+  const int p = pools_.pool_of(pool);
   if (counted_) count(p, uncounted_[static_cast<std::size_t>(p)], -static_cast<std::int64_t>(bytes));
   if (bytes > largest_block_bytes) {
-    pools_.release_large(p, b.data, bytes);
+    pools_.release_large(p, data, bytes);
     return;
   }
   const int c = class_of(bytes);
-  auto* f = static_cast<free_block*>(b.data);
-  f->place = b.place;
+  auto* f = static_cast<free_block*>(data);
+  f->place = place;
   stocks* const its = stocks_if_any(p);
   if (its == nullptr) {
     f->next = nullptr;

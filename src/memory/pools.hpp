@@ -56,22 +56,19 @@ class cache {
   // result's place then says where an earlier writer put it). Throws std::bad_alloc. Some 3 ns; a lock at every
   // batch_size()th.
   block allocate(std::size_t bytes, int pool) {
-    if (pool == home_place_ && bytes <= largest_block_bytes) [[likely]] {
-      stock& s = home_stocks_[static_cast<std::size_t>(class_of(bytes))];
-      if (free_block* b = s.head; b != nullptr) [[likely]] {
-        s.head = b->next;
-        s.count--;
-        prefetch_next(b->next, bytes);
-        if (counted_) count(home_, *home_uncounted_, static_cast<std::int64_t>(bytes));
-        return {b, pool, pool};
-      }
-    }
-    return allocate_elsewhere(bytes, pool);
+    void* const b = take_at_hand(bytes, pool);
+    if (b == nullptr) [[unlikely]] return allocate_elsewhere(bytes, pool);
+    if (counted_) count(home_, *home_uncounted_, static_cast<std::int64_t>(bytes));
+    return {b, pool, pool};
+  }
+  // As allocate(), of a cache that does not count, and null where that would have to look further. Calls nothing.
+  void* allocate_at_hand(std::size_t bytes, int pool) noexcept {
+    WEIR_ASSERT(!counted_);
+    return take_at_hand(bytes, pool);
   }
   // `bytes` as asked for. Into any thread's cache; the block goes back to its pool.
-  void release(block b, std::size_t bytes) noexcept {
-    if (b.pool == home_place_ && bytes <= largest_block_bytes) [[likely]] {
-      const int c = class_of(bytes);
+  [[gnu::always_inline]] void release(block b, std::size_t bytes) noexcept {
+    if (const int c = kept_class(bytes); b.pool == home_place_ && c >= 0) [[likely]] {
       stock& s = home_stocks_[static_cast<std::size_t>(c)];
       if (s.count + 1 < s.full) [[likely]] {
         auto* f = static_cast<free_block*>(b.data);
@@ -82,7 +79,7 @@ class cache {
         return;
       }
     }
-    release_elsewhere(b, bytes);
+    release_elsewhere(b.data, b.place, b.pool, bytes);
   }
   // Counting with limited precision: what this cache has not reported yet.
   void flush_counts() noexcept;
@@ -111,6 +108,23 @@ class cache {
   };
   using stocks = std::array<stock, class_count>;
 
+  // Of blocks that caches keep; -1: too large for that. Most are small, and for these it is one comparison.
+  [[gnu::always_inline]] static int kept_class(std::size_t bytes) {
+    const std::size_t last = bytes - 1;
+    if (last < fine_limit_bytes) [[likely]] return static_cast<int>(last / smallest_block_bytes);
+    return bytes <= largest_block_bytes ? class_of(bytes) : -1;
+  }
+  [[gnu::always_inline]] void* take_at_hand(std::size_t bytes, int pool) noexcept {
+    const int c = kept_class(bytes);
+    if (pool != home_place_ || c < 0) [[unlikely]] return nullptr;
+    stock& s = home_stocks_[static_cast<std::size_t>(c)];
+    free_block* const b = s.head;
+    if (b == nullptr) [[unlikely]] return nullptr;
+    s.head = b->next;
+    s.count--;
+    prefetch_next(b->next, bytes);
+    return b;
+  }
   stocks& stocks_of(int pool) {
     if (!stocks_[static_cast<std::size_t>(pool)]) make_stocks(pool);
     return *stocks_[static_cast<std::size_t>(pool)];
@@ -119,7 +133,7 @@ class cache {
   stocks* stocks_if_any(int pool) noexcept;
   block refill(int pool, int size_class, stock&);
   block allocate_elsewhere(std::size_t bytes, int pool);
-  void release_elsewhere(block, std::size_t bytes) noexcept;
+  void release_elsewhere(void* data, int place, int pool, std::size_t bytes) noexcept;
   void report(int pool) noexcept;
   void count(int pool, std::int64_t& uncounted, std::int64_t bytes) noexcept;
 

@@ -8,9 +8,10 @@
 #include <new>
 
 namespace weir::os {
-namespace {
 
-atomic<std::uint32_t> generation{0};
+constinit atomic<std::uint32_t> implementation::generation{0};
+
+namespace {
 
 // Shields are readers, forks are writers. Writers come first, or several threads that always have a shield would keep a fork
 // from happening at all; so a thread takes the lock once, whatever the number of its shields.
@@ -30,14 +31,12 @@ void in_parent() {
 void in_child() {
   new (&shields) pthread_rwlock_t(nobody_there);
   if (own_shields > 0) pthread_rwlock_rdlock(&shields);
-  generation.fetch_add(1, std::memory_order_relaxed);
+  implementation::generation.fetch_add(1, std::memory_order_relaxed);
 }
 
 [[maybe_unused]] const int registered = pthread_atfork(before_fork, in_parent, in_child);
 
 }  // namespace
-
-std::uint32_t fork_generation() { return generation.load(std::memory_order_relaxed); }
 
 fork_shield::fork_shield() noexcept {
   if (own_shields++ == 0) pthread_rwlock_rdlock(&shields);

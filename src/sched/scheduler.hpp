@@ -70,6 +70,8 @@ struct alignas(cache_line_bytes) slot_queues {
   std::uint64_t progress() const { return finished.read() + spawned.read(); }
   bool nothing_pushed() const { return pushed.empty() && pushed_urgent.empty(); }
   bool nothing_urgent() const { return urgent.empty() && pushed_urgent.empty(); }
+  // Nor on its way: a look at the inbox's two ends is cheaper than one at what is in it.
+  bool nothing_urgent_comes() const { return urgent.empty() && pushed_urgent.size() == 0; }
 
   // Larger: a burst of pushes to one node fits, but more tasks wait there while others are idle for the grace
   // period. Smaller: tasks stay far from their data.

@@ -145,7 +145,9 @@ void spawn_without_options(runtime_state& rt, scope_state* scope, First&& first,
   // A copy that throws is the caller's error, not the task's.
   if constexpr (sizeof...(Rest) == 0 && std::is_nothrow_constructible_v<body, First&&>)
     if (run_at_once(rt, scope, &run_copy<body, First&&>, const_cast<void*>(static_cast<const void*>(std::addressof(first))))) return;
-  spawn_tuple(rt, scope, task_options{}, std::forward_as_tuple(std::forward<First>(first), std::forward<Rest>(rest)...), std::make_index_sequence<sizeof...(Rest)>{});
+  static constexpr task_options none;
+  spawn_tuple(rt, scope, none, std::forward_as_tuple(std::forward<First>(first), std::forward<Rest>(rest)...),
+              std::make_index_sequence<sizeof...(Rest)>{});
 }
 
 template <class... Args>

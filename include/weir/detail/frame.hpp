@@ -144,12 +144,12 @@ struct alignas(64) frame {
   // is ready and was sent elsewhere: sent_by(). This and the state are looked at by who walks all frames, also while
   // one is made.
   unset_atomic<std::uint32_t> pending;
-  atomic<std::uint16_t> live{0};          // versions alive, where there are several
+  atomic<std::uint16_t> live{0};          // versions alive, where several were announced
   std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read (updates: twice), if there is one
   scope_state* scope = nullptr;           // null: the runtime itself
   union {
     frame* next = nullptr;                // in whatever list holds it
-    std::uintptr_t next_read;             // in none yet: the access to look at when the read it waits for is there
+    access* next_read;                    // in none yet: the one to look at when the read it waits for is there
     std::uint64_t trace_id;               // it has run, and is traced: for the traces of the tasks that read from it
   };
   const char* name = nullptr;
@@ -163,6 +163,13 @@ struct alignas(64) frame {
   std::uint8_t unusual = 0;               // accesses other than in() and out() of data: bits below
   std::int16_t affinity = node_unknown;
   std::int16_t home = 0;                  // node whose pool the frame came from
+
+  frame() = default;
+  // Of a task that is being created: every field is stored once, pending and state by the caller.
+  frame(const task_ops* operations, scope_state* in, const char* named, frame_size size, std::int8_t urgency,
+        std::int16_t affinity_node, bool affinity_required, std::int16_t home_node)
+      : ops(operations), scope(in), name(named), bytes(size.bytes), versions(size.versions), accesses(size.accesses),
+        priority(urgency), required(affinity_required), affinity(affinity_node), home(home_node) {}
 
   // Of a ready task, for traces: which slot has sent it to another one's queues. No task waits with such a count.
   static constexpr std::uint32_t sent_by(int slot) { return being_created | static_cast<std::uint32_t>(slot + 1); }

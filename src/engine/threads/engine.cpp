@@ -40,11 +40,11 @@ constinit bool exit_key_made = false;
 }
 
 thread_local constinit std::uint64_t this_guest = 0;     // the calling thread's number; 0: it needed none so far
-thread_local constinit thread_binding as_worker;         // in the engine whose worker the thread is: it may use others meanwhile
 
 }  // namespace
 
 thread_local constinit thread_binding used_last;
+thread_local constinit thread_binding as_worker;
 
 namespace {
 
@@ -72,6 +72,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       // Far enough ahead for wide graphs to show their parallelism; near enough for frames to stay in the caches.
       backlog_limit_(o.backlog != 0 ? o.backlog : 4096 + 1024 * worker_cpus.size()),
       shared_(m.is_host ? os::host_memory() : os::pretended_memory(), os_nodes_of(m), p.outputs),
+      sample_mask_((shared_.several_nodes ? tasks_per_sample_of_several_nodes : tasks_per_sample) - 1),
       scheduler_(m, nodes_of(m, worker_cpus), std::move(p)),
       slots_(worker_cpus.size() + sched::scheduler::most_guest_slots),
       guests_(sched::scheduler::most_guest_slots),
@@ -150,12 +151,10 @@ void engine::stop() {
   threads_.clear();
 }
 
-void engine::throw_if_forked() const {
-  if (forked())
-    throw error("this process was forked after its weir::runtime was made, and the workers stayed in the parent; make a new runtime in the child, or call exec");
+void engine::throw_forked() {
+  throw error("this process was forked after its weir::runtime was made, and the workers stayed in the parent; make a "
+              "new runtime in the child, or call exec");
 }
-
-slot* engine::this_worker() { return as_worker.current; }
 
 bool engine::in_task() const { return as_worker.engine_id == id_ && as_worker.current->depth > 0; }
 

@@ -55,8 +55,9 @@ struct stack_floors {
 // other work, which costs nothing. Fewer: more changes of a word that several workers count in.
 inline constexpr std::int64_t credit_batch = 64;
 
-// How often a task's time is taken: two looks at the clock, some 50 ns together.
-inline constexpr std::uint64_t tasks_per_sample = 64;
+// How often a task's time is taken, powers of two: two looks at the clock, some 50 ns together. On several nodes the
+// estimate of a task's time decides how long a worker dozes, and tasks are larger.
+inline constexpr std::uint64_t tasks_per_sample = 64, tasks_per_sample_of_several_nodes = 8;
 
 using detail::scope_outside;
 
@@ -113,13 +114,14 @@ struct alignas(cache_line_bytes) slot {
   int index() const { return queues.index; }
 };
 
-// While a creator runs a task at once: what is outside of that, other than of a task from a queue. A scope that the creator
-// itself has made is waited for by it. The runtime's own has nothing to do with it.
+// While a creator runs a task of another scope than its own at once: what is outside of that, other than of a task from
+// a queue. A scope that the creator itself has made is waited for by it. The runtime's own has nothing to do with it.
 class run_by_creator {
  public:
-  // `made_by_it`: the task's scope was made by its creator. Else the two have one scope, or its is the runtime's.
-  run_by_creator(slot& s, const scope_state& creators, const scope_state& its, bool made_by_it) noexcept : slot_(s), before_(s.outside), out_{&creators, before_} {
-    if (&its != &creators) s.outside = made_by_it ? &out_ : nullptr;
+  // `made_by_it`: the task's scope was made by its creator. Else it is the runtime's.
+  run_by_creator(slot& s, const scope_state& creators, bool made_by_it) noexcept
+      : slot_(s), before_(s.outside), out_{&creators, before_} {
+    s.outside = made_by_it ? &out_ : nullptr;
   }
   ~run_by_creator() { slot_.outside = before_; }
   run_by_creator(const run_by_creator&) = delete;
@@ -137,6 +139,7 @@ struct thread_binding {
   slot* current = nullptr;
 };
 extern thread_local constinit thread_binding used_last;  // by the calling thread
+extern thread_local constinit thread_binding as_worker;  // as the worker that it is, while it may use other engines
 
 // The slots of an engine by index, workers first; null: not made yet.
 class slot_table {
@@ -198,7 +201,11 @@ class engine {
   void wait_until(const std::function<bool()>& done, bool may_fail = true);
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
   // the worker's stack has no room for executing another one.
-  void throw_if_unable_to_wait();
+  void throw_if_unable_to_wait() {
+    throw_if_forked();
+    const slot* const s = current_if_any();
+    if (s != nullptr && stack_is_low(*s)) [[unlikely]] throw_stack_is_low(*s);
+  }
   // Starts a run of a graph, which was prepared; its scope is complete when it is over.
   void start(detail::graph_state&);
   void start(bulk_run&);
@@ -219,7 +226,9 @@ class engine {
   bool in_task() const;
   // A hint: no worker executes a task, as far as one look at a shared line tells.
   bool nobody_busy() const { return scheduler_.sleep.searching() + scheduler_.sleep.sleeping() >= scheduler_.worker_count(); }
-  void throw_if_forked() const;
+  void throw_if_forked() const {
+    if (forked()) [[unlikely]] throw_forked();
+  }
 
   const machine::description& machine() const { return machine_; }
   sched::scheduler& scheduler() { return scheduler_; }
@@ -243,20 +252,25 @@ class engine {
   }
   // For a task of the scope that runs, or is about to run, on this thread.
   bool ends_early(const slot& s, const scope_state& scope) const { return ended_early_.load(std::memory_order_relaxed) != 0 && scope.ends_early(s.outside); }
+  bool ends_early(const slot& s, const frame& f) const {
+    return ended_early_.load(std::memory_order_relaxed) != 0 && scope_of(f).ends_early(s.outside);
+  }
   // Null: the calling thread is in no task of this engine. Any thread may ask, also of a child process.
   const frame* running_task() const {
-    const slot* const s = this_worker();
-    return s != nullptr && &s->owner == this ? s->queues.running : nullptr;
+    const slot* const s = running_slot();
+    return s != nullptr ? s->queues.running : nullptr;
   }
   bool in_task_of(const scope_state& scope) const {
     const frame* const f = running_task();
     return f != nullptr && f->scope == &scope;
   }
   scope_outside where_running_task_is() {
-    const frame* const f = running_task();
-    return {f == nullptr ? nullptr : &scope_of(*f), f == nullptr ? nullptr : this_worker()->outside};
+    const slot* const s = running_slot();
+    const frame* const f = s != nullptr ? s->queues.running : nullptr;
+    return {f == nullptr ? nullptr : &scope_of(*f), f == nullptr ? nullptr : s->outside};
   }
   scope_state& scope_of(const frame& f) { return f.scope != nullptr ? *f.scope : root_; }
+  const scope_state& scope_of(const frame& f) const { return f.scope != nullptr ? *f.scope : root_; }
   bool bound() const { return bound_; }
   bool bind_refused() const { return bind_refused_.load(std::memory_order_relaxed) != 0; }
   template <class F> void for_each_slot(F&& f) const;
@@ -264,12 +278,23 @@ class engine {
   atomic<std::int32_t> open_ends{0};
 
   // The worker's slot if the calling thread is one, whatever the engine; else null.
-  static slot* this_worker();
+  static slot* this_worker() { return as_worker.current; }
   bool forked() const { return os::fork_generation() != fork_generation_; }
 
  private:
   friend class bulk_worker;
   friend class slot_to_release;
+  // Of the calling thread, if it is one of this engine's workers.
+  const slot* running_slot() const {
+    const slot* const s = this_worker();
+    return s != nullptr && &s->owner == this ? s : nullptr;
+  }
+  [[noreturn]] static void throw_forked();
+  [[noreturn]] static void throw_stack_is_low(const slot&);
+  bool count_created(slot&, scope_state*);
+  void uncount_refused(slot&, scope_state*, bool on_credit);
+  bool match(slot&, frame*, scope_state*, bool on_credit);
+  frame* create_with_care(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void forget(scope_state& s, std::uint32_t reasons) noexcept {
     if ((s.reasons_to_skip.load(std::memory_order_relaxed) & reasons) == 0) return;
     const std::uint32_t before = s.reasons_to_skip.fetch_and(~reasons, std::memory_order_relaxed);
@@ -295,7 +320,8 @@ class engine {
   // What the task's scope is told (failure.cpp). `name`: null for the frame's own.
   void record_failure(frame*, const std::exception_ptr&, const char* name = nullptr) noexcept;
   void record_skipped(frame*, const char* cause) noexcept;
-  void finished_one(slot&, bool counted = true);
+  void finished_one(slot&);
+  void look_after_creators(slot&);
   void enter_scope(slot&, scope_state*);
   void return_credits(slot&, std::int64_t keep);
   frame* route_ready(slot&, bool keep_one);
@@ -304,11 +330,17 @@ class engine {
   // Whether a task that is not of its creator's scope may lie on top of it: else it may wait for a scope that cannot end
   // before its creator does.
   static bool may_lie_on(const frame& creator, const scope_state* scope) { return scope == nullptr || scope->maker == &creator; }
-  void run_created(slot&, frame*, bool in_creators_scope);
+  void run_created(slot&, frame*);
+  void run_in_own_scope(slot&, frame*);
+  void run_body_at_once(slot&, scope_state*, void (*run)(void* body), void* body);
   void run_one(slot&, frame*);
   void wait_for_others(slot&, scope_state&, bool may_fail);
   void help_until(slot&, const std::function<bool()>& done, bool may_fail);
-  static bool stack_is_low(const slot&);
+  static bool stack_is_low(const slot& s) {
+    char here;
+    return s.depth > 0 && &here < s.floors.waits;
+  }
+  [[gnu::noinline]] void help_until_complete(slot*, scope_state&, bool may_fail);
   void sleep_until(const std::function<bool()>& done);
   void throttle(slot&);
   void check_affinity(const task_options&) const;  // throws usage_error
@@ -347,6 +379,7 @@ class engine {
   const std::uint32_t fork_generation_;
   const std::size_t backlog_limit_;
   flow::shared shared_;
+  const std::uint64_t sample_mask_;  // a worker's task is timed if its count of finished ones has none of these bits
   sched::scheduler scheduler_;
   scope_state root_;
   scope_state given_up_;  // of tasks that their own scope no longer waits for; nobody asks it for failures
@@ -394,6 +427,19 @@ class slot_to_release {
   std::unique_lock<std::mutex> alone_;
   slot* slot_;
 };
+
+// The last thing about a task.
+inline void engine::finished_one(slot& s) {
+  s.queues.finished.add(1);
+  if (s.scope != nullptr && ++s.credits > 2 * credit_batch) return_credits(s, credit_batch);
+  look_after_creators(s);
+}
+
+// Those that sleep because they were too far ahead: looked at now and then, as often as they look themselves.
+inline void engine::look_after_creators(slot& s) {
+  if ((s.queues.finished.read() & 255) != 0 || monitor_waiters_.load(std::memory_order_relaxed) == 0) return;
+  if (backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
+}
 
 template <class F>
 void engine::for_each_slot(F&& f) const {

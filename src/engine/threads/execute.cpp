@@ -19,9 +19,6 @@ constexpr int spinning_round = 5;
 constexpr int rounds_per_far_look = 4;    // most waits are short, and a task of another node costs more than a short wait
 constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
 
-// On several nodes the estimate of a task's time decides how long a worker dozes, and tasks are larger.
-constexpr std::uint64_t tasks_per_sample_of_several_nodes = 8;
-
 // To make a worker alone, and to end that, costs some microseconds each; being alone saves a third of what a small task
 // costs. Longer pauses: more of a run without. Shorter: more of it lost where others come all the time.
 constexpr std::uint64_t shortest_alone_pause_ns = 100'000, longest_alone_pause_ns = 100'000'000;
@@ -168,18 +165,11 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   return looks ? after : manners::patient;
 }
 
-// The last thing about a task.
-inline void engine::finished_one(slot& s, bool counted) {
-  s.queues.finished.add(1);
-  if (counted && s.scope != nullptr && ++s.credits > 2 * credit_batch) return_credits(s, credit_batch);
-  // Creators that sleep because they were too far ahead: looked at now and then, as often as they look themselves.
-  if ((s.queues.finished.read() & 255) == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
-}
-
 // Runs a task and publishes what it wrote.
-inline void engine::run_one(slot& s, frame* f) {
-  frame* const outer = s.queues.running;
-  s.queues.running = f;
+void engine::run_one(slot& s, frame* f) {
+  sched::slot_queues& q = s.queues;
+  frame* const outer = q.running;
+  q.running = f;
   s.depth++;
   f->state.store(detail::frame_state::running, std::memory_order_relaxed);
   const char* cause = watched_ ? run_watched(s, f) : run_body(s, f);
@@ -195,7 +185,7 @@ inline void engine::run_one(slot& s, frame* f) {
       s.written_bytes[0].add(bytes.written);
     }
   }
-  s.queues.running = outer;
+  q.running = outer;
   s.depth--;
 }
 
@@ -216,23 +206,6 @@ void engine::execute(slot& s, frame* f) {
   }
   s.outside = outside;
   if (outer != nullptr && s.scope != outer_scope) enter_scope(s, outer_scope);
-}
-
-// On the stack of its creator. What becomes ready by it waits: the creator is to go on. A task of the creator's own scope is
-// not counted there while it runs, for it is over before its creator: so of all that lie on top of one another on a stack
-// only the lowest is counted, and who waits for its own scope knows how many not to wait for.
-void engine::run_created(slot& s, frame* f, bool in_creators_scope) {
-  scope_state* const outer_scope = s.scope;
-  const bool counted = !in_creators_scope;
-  if (f->scope != outer_scope) enter_scope(s, f->scope);
-  if (!counted && f->scope != nullptr) s.credits++;
-  {
-    const run_by_creator inside(s, scope_of(*s.queues.running), scope_of(*f), counted && f->scope != nullptr);
-    run_one(s, f);
-  }
-  if (!s.flow.ready.empty()) route_ready(s, false);
-  finished_one(s, counted);
-  if (s.scope != outer_scope) enter_scope(s, outer_scope);
 }
 
 // Credits are for the scope of the running task: it cannot be complete while that runs.
@@ -260,9 +233,9 @@ const char* engine::run_watched(slot& s, frame* f) {
 }
 
 // Null if the outputs are good, else the name of the task that is to blame.
-const char* engine::run_body(slot& s, frame* f) {
+[[gnu::always_inline]] inline const char* engine::run_body(slot& s, frame* f) {
   const char* cause = f->skipped_because.load(std::memory_order_relaxed);
-  if (cause == nullptr && ends_early(s, scope_of(*f))) cause = of_ended_scope;
+  if (cause == nullptr && ends_early(s, *f)) cause = of_ended_scope;
   if (cause != nullptr) [[unlikely]] {
     record_skipped(f, cause);
     destroy_closure(f);
@@ -271,8 +244,7 @@ const char* engine::run_body(slot& s, frame* f) {
   try {
     const bool no_data = f->has_no_data();
     if (!no_data) flow::prepare(s.flow, f);
-    const std::uint64_t period = shared_.several_nodes ? tasks_per_sample_of_several_nodes : tasks_per_sample;  // powers of two
-    const bool timed = (s.queues.finished.read() & (period - 1)) == 0 || s.queues.sizes.probing();
+    const bool timed = (s.queues.finished.read() & sample_mask_) == 0 || s.queues.sizes.probing();
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
     if (timed) note_time(s, begin, os::now_ns());

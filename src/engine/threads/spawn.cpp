@@ -29,7 +29,23 @@ void engine::check_affinity(const task_options& o) const {
     throw usage_error(std::string("task ") + (o.name ? o.name : "(unnamed)") + ": require(" + std::to_string(o.affinity.node) + ") can never be met, that node has no worker");
 }
 
+// Nothing is called on the way that most tasks take, so no register is saved for it.
 frame* engine::create(scope_state* scope, const detail::task_ops* ops, const task_options& o, detail::frame_size size) {
+  const bool runs_anywhere = o.affinity.node == -1 && !o.affinity.required;
+  if (used_last.engine_id == id_ && runs_anywhere) [[likely]] {
+    slot& s = *used_last.current;
+    if (s.spawns_until_check != 0) [[likely]] {
+      if (void* const memory = s.flow.frames.allocate_at_hand(size.bytes, s.flow.node); memory != nullptr) [[likely]] {
+        s.spawns_until_check--;
+        return flow::make_frame(s.flow, memory, scope, ops, o, size);
+      }
+    }
+  }
+  return create_with_care(scope, ops, o, size);
+}
+
+frame* engine::create_with_care(scope_state* scope, const detail::task_ops* ops, const task_options& o,
+                                detail::frame_size size) {
   slot& s = current();
   if (s.spawns_until_check-- == 0) throttle(s);
   if (o.affinity.node != -1 || o.affinity.required) check_affinity(o);
@@ -38,44 +54,89 @@ frame* engine::create(scope_state* scope, const detail::task_ops* ops, const tas
 
 void engine::discard(frame* f) noexcept { flow::free_frame(slot_to_release(*this)->flow, f); }
 
-void engine::submit(frame* f) {
-  slot& s = current();
-  scope_state* scope = f->scope;
-  const bool on_credit = scope != nullptr && s.depth > 0 && scope == s.scope;
-  if (on_credit) {
-    if (s.credits == 0) {
-      scope->outstanding.fetch_add(credit_batch, std::memory_order_relaxed);
-      s.credits = credit_batch;
-    }
-    s.credits--;
-  } else if (scope != nullptr) {
+// Counts a task in its scope. True: on credit.
+inline bool engine::count_created(slot& s, scope_state* scope) {
+  if (scope == nullptr) return false;
+  if (s.depth == 0 || scope != s.scope) {
     scope->outstanding.fetch_add(1, std::memory_order_relaxed);
+    return false;
   }
-  s.queues.spawned.add(1);
-  if (f->has_no_data()) return route_one(s, f);
+  if (s.credits == 0) {
+    scope->outstanding.fetch_add(credit_batch, std::memory_order_relaxed);
+    s.credits = credit_batch;
+  }
+  s.credits--;
+  return true;
+}
+
+// As if it had never been created. Who has seen the task counted waits for it.
+[[gnu::noinline]] void engine::uncount_refused(slot& s, scope_state* scope, bool on_credit) {
+  s.refused.add(1);
+  s.queues.finished.add(1);
+  if (on_credit) s.credits++;
+  else if (scope != nullptr) scope->outstanding.fetch_sub(1, std::memory_order_relaxed);
+  notify_all();
+}
+
+// Matches a task to its data. True: it is ready, and nothing else is; what else became ready has been placed.
+inline bool engine::match(slot& s, frame* f, scope_state* scope, bool on_credit) {
+  bool ready = false;
   try {
-    flow::submit(s.flow, f);
+    ready = flow::submit(s.flow, f);
   } catch (...) {
-    s.refused.add(1);
-    s.queues.finished.add(1);
-    if (on_credit) s.credits++;
-    else if (scope != nullptr) scope->outstanding.fetch_sub(1, std::memory_order_relaxed);
-    notify_all();  // who has seen the task counted waits for it
+    uncount_refused(s, scope, on_credit);
     throw;
   }
-  if (s.flow.ready.empty()) return;
-  if (s.flow.ready.holds_only(f)) route_one(s, s.flow.ready.pop());
-  else route_ready(s, false);
+  if (s.flow.ready.empty()) [[likely]] return ready;
+  if (ready) s.flow.ready.push(f);
+  route_ready(s, false);
+  return false;
+}
+
+void engine::submit(frame* f) {
+  slot& s = current();
+  scope_state* const scope = f->scope;
+  const bool on_credit = count_created(s, scope);
+  s.queues.spawned.add(1);
+  if (f->has_no_data()) f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
+  else if (!match(s, f, scope, on_credit)) return;
+  route_one(s, f);
+}
+
+// On the stack of its creator, whose scope it has. What becomes ready by it waits: the creator is to go on. It is not
+// counted in the scope while it runs, for it is over before its creator: so of all that lie on top of one another on a
+// stack only the lowest is counted, and who waits for its own scope knows how many not to wait for.
+inline void engine::run_in_own_scope(slot& s, frame* f) {
+  scope_state* const outer_scope = s.scope;
+  if (f->scope != outer_scope) enter_scope(s, f->scope);
+  if (f->scope != nullptr) s.credits++;
+  run_one(s, f);
+  if (!s.flow.ready.empty()) route_ready(s, false);
+  s.queues.finished.add(1);
+  look_after_creators(s);
+  if (s.scope != outer_scope) enter_scope(s, outer_scope);
+}
+
+// The same of a task of another scope.
+void engine::run_created(slot& s, frame* f) {
+  scope_state* const outer_scope = s.scope;
+  if (f->scope != outer_scope) enter_scope(s, f->scope);
+  {
+    const run_by_creator inside(s, scope_of(*s.queues.running), f->scope != nullptr);
+    run_one(s, f);
+  }
+  if (!s.flow.ready.empty()) route_ready(s, false);
+  finished_one(s);
+  if (s.scope != outer_scope) enter_scope(s, outer_scope);
 }
 
 // A task that is ready when it is created.
-void engine::route_one(slot& s, frame* f) {
-  f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
+inline void engine::route_one(slot& s, frame* f) {
   if (!scheduler_.route(s.queues, f)) {
     if (f->priority >= 0 && creator_runs_task(s)) {
       const frame& creator = *s.queues.running;
-      const bool in_its_scope = f->scope == creator.scope;
-      if (in_its_scope || may_lie_on(creator, f->scope)) return run_created(s, f, in_its_scope);
+      if (f->scope == creator.scope) return run_in_own_scope(s, f);
+      if (may_lie_on(creator, f->scope)) return run_created(s, f);
     }
     scheduler_.push_own(s.queues, f);
   }
@@ -86,7 +147,8 @@ void engine::route_one(slot& s, frame* f) {
 // caches, and it goes through no queue. Not if that may keep others waiting: there is more in the deque than they take
 // meanwhile, many short tasks, or the larger ones of a recursion.
 inline bool engine::creator_runs_task(slot& s) const {
-  if (s.depth == 0 || static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns || !s.queues.nothing_urgent()) return false;
+  if (s.depth == 0 || static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns) return false;
+  if (!s.queues.nothing_urgent_comes()) return false;
   if (one_worker_) return true;
   const auto searching = static_cast<std::size_t>(std::max(scheduler_.sleep.searching(), 0));
   if (s.depth >= deep_recursion) return searching == 0 && s.queues.normal.size() >= recursion_kept && scheduler_.sleep.sleeping() == 0;
@@ -95,22 +157,34 @@ inline bool engine::creator_runs_task(slot& s) const {
   return s.queues.normal.size_at_most() >= short_tasks_kept + kept_per_searcher * searching;
 }
 
-// It has no frame but what others may ask of a running task: its scope. Traces have frames outlive their tasks.
+// A task of its creator's own scope is not counted there: that cannot be complete before the creator.
 bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body) {
   slot& s = current();
-  if (!creator_runs_task(s) || s.log != nullptr) return false;
-  frame* const outer = s.queues.running;
-  const bool counts = scope != nullptr && scope != outer->scope;  // that of its creator cannot be complete before the creator
-  if (counts && scope->maker != outer) return false;
-  if (counts) scope->outstanding.fetch_add(1, std::memory_order_relaxed);
+  if (!creator_runs_task(s) || s.log != nullptr) return false;  // traces have frames outlive their tasks
+  const frame& creator = *s.queues.running;
+  if (scope == creator.scope) {
+    run_body_at_once(s, scope, run, body);
+    return true;
+  }
+  if (!may_lie_on(creator, scope)) return false;
+  if (scope != nullptr) scope->outstanding.fetch_add(1, std::memory_order_relaxed);
+  {
+    const run_by_creator inside(s, scope_of(creator), scope != nullptr);
+    run_body_at_once(s, scope, run, body);
+  }
+  if (scope != nullptr && scope->finish(1)) notify_all();
+  return true;
+}
+
+// It has no frame but what others may ask of a running task: its scope.
+inline void engine::run_body_at_once(slot& s, scope_state* scope, void (*run)(void* body), void* body) {
   s.queues.spawned.add(1);
   frame here{};  // in one piece: nobody looks at it from outside
   here.scope = scope;
-  scope_state& its = scope != nullptr ? *scope : root_;
-  const run_by_creator inside(s, scope_of(*outer), its, counts);
-  if (ends_early(s, its)) [[unlikely]] {
+  if (ends_early(s, here)) [[unlikely]] {
     record_skipped(&here, of_ended_scope);
   } else {
+    frame* const outer = s.queues.running;
     s.queues.running = &here;
     s.depth++;
     const bool timed = !one_worker_ && ((s.queues.finished.read() & (tasks_per_sample - 1)) == 0 || s.queues.sizes.probing());
@@ -125,8 +199,6 @@ bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body
     s.depth--;
   }
   s.queues.finished.add(1);
-  if (counts && scope->finish(1)) notify_all();
-  return true;
 }
 
 }  // namespace weir::engine

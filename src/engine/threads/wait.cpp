@@ -101,18 +101,13 @@ void engine::sleep_until(const std::function<bool()>& done) {
   monitor_waiters_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-bool engine::stack_is_low(const slot& s) {
-  char here;
-  return s.depth > 0 && &here < s.floors.waits;
-}
-
-void engine::throw_if_unable_to_wait() {
-  throw_if_forked();
-  const slot* const s = current_if_any();
-  if (s != nullptr && stack_is_low(*s))
-    throw error(std::string("task ") + (s->queues.running ? s->queues.running->display_name() : "(unnamed)") + " waits " + std::to_string(s->depth) +
-                " tasks deep, and the worker's stack of " + std::to_string(s->floors.stack_bytes) +
-                " bytes has no room for another one; expected less recursion, or a larger stack (runtime_options::stack_bytes, WEIR_STACK_BYTES)");
+void engine::throw_stack_is_low(const slot& s) {
+  const frame* const running = s.queues.running;
+  throw error(std::string("task ") + (running ? running->display_name() : "(unnamed)") + " waits " +
+              std::to_string(s.depth) + " tasks deep, and the worker's stack of " +
+              std::to_string(s.floors.stack_bytes) +
+              " bytes has no room for another one; expected less recursion, or a larger stack "
+              "(runtime_options::stack_bytes, WEIR_STACK_BYTES)");
 }
 
 // Who waits for a scope is counted there, so that whoever finishes its last task tells somebody.
@@ -147,6 +142,12 @@ void engine::wait_for(scope_state& scope, bool may_fail) {
   if (s != nullptr && s->depth > 0) {
     s->queues.sizes.note_wait();
     if (s->queues.running->scope == &scope) [[unlikely]] return wait_for_others(*s, scope, may_fail);
+  }
+  if (!scope.complete()) help_until_complete(s, scope, may_fail);
+}
+
+void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
+  if (s != nullptr && s->depth > 0) {
     while (!scope.complete()) {
       frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;

@@ -59,6 +59,8 @@ class cache {
     return {b, 0, 0};
   }
 
+  void* allocate_at_hand(std::size_t bytes, int pool) { return allocate(bytes, pool).data; }
+
   void release(block b, std::size_t bytes) noexcept {
     if (bytes != sizeof(number)) destroy_records(static_cast<detail::frame*>(b.data));
     model::require((bytes == sizeof(number) ? live->buffers.erase(b.data) : live->frames.erase(b.data)) == 1, "released twice");
