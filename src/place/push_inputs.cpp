@@ -3,8 +3,8 @@
 // Drebes, Pop, Heydemann, Cohen and Drach, PACT 2016, section 2.3: Algorithm 1 with the heuristic "input only".
 // Together with deferred allocation (section 3.3) it is the paper's DSA-OPT (section 5.1), weir's policy `local`.
 //
-// This file is the tutorial for a new policy: tally the bytes the task touches, decide. What is returned is a wish: a full
-// inbox on that node means the task stays here.
+// This file is the tutorial for a new policy: tally the bytes the task touches, decide. What is returned is a wish: a
+// full inbox on that node means the task stays here.
 #include "place/cost.hpp"
 
 namespace weir::place {

@@ -21,7 +21,8 @@ namespace {
 std::atomic<int> threads_allowed{-1};  // below 0: any number
 }
 
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                              void* argument) {
   using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
   if (threads_allowed == 0) return EAGAIN;
@@ -80,8 +81,9 @@ TEST(run_on_threads, what_a_thread_throws_comes_here) {
   std::barrier together(3);
   const auto nothing = [](std::size_t) {};
   const auto meet = [&](std::size_t) { together.arrive_and_wait(); };
-  EXPECT_THROW(bench::run_on_threads(3, [](std::size_t i) { if (i == 1) throw std::out_of_range("here"); }, meet), std::out_of_range);
-  EXPECT_THROW(bench::run_on_threads(3, nothing, [](std::size_t i) { if (i == 2) throw std::out_of_range("here"); }), std::out_of_range);
+  const auto second_fails = [](std::size_t i) { if (i == 1) throw std::out_of_range("here"); };
+  EXPECT_THROW(bench::run_on_threads(3, second_fails, meet), std::out_of_range);
+  EXPECT_THROW(bench::run_on_threads(3, nothing, second_fails), std::out_of_range);
   bench::run_on_threads(0, nothing, meet);
 }
 
@@ -94,7 +96,7 @@ TEST(run_on_threads, a_thread_that_cannot_be_started_ends_the_others_before_thei
       bench::run_on_threads(4, [](std::size_t) {}, [&](std::size_t) { together.arrive_and_wait(); });
       ADD_FAILURE() << "four threads where " << allowed << " are allowed";
     } catch (const error& e) {
-      EXPECT_NE(std::string(e.what()).find("thread " + std::to_string(allowed + 1) + " of 4 cannot be started"), std::string::npos) << e.what();
+      WEIR_EXPECT_CONTAINS(e.what(), "thread " + std::to_string(allowed + 1) + " of 4 cannot be started");
     }
     threads_allowed = -1;
   }
