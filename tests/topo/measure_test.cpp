@@ -1,35 +1,18 @@
 // What a measurement writes for pairs that cannot be measured.
 #include "tests/support/support.hpp"
+#include "tests/support/thread_limit.hpp"
 
 #include <bench/common/threads.hpp>
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <barrier>
-#include <cerrno>
 #include <stdexcept>
 
 #include "machine/machine.hpp"
 #include "tools/weir/topo_measure.hpp"
 #include "weir/error.hpp"
-
-#ifndef WEIR_TEST_SANITIZED  // sanitizers have a pthread_create of their own
-namespace {
-std::atomic<int> threads_allowed{-1};  // below 0: any number
-}
-
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
-                              void* argument) {
-  using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
-  if (threads_allowed == 0) return EAGAIN;
-  if (threads_allowed > 0) threads_allowed--;
-  return real(thread, attributes, run, argument);
-}
-#endif
 
 namespace weir::tools {
 namespace {
@@ -87,18 +70,18 @@ TEST(run_on_threads, what_a_thread_throws_comes_here) {
   bench::run_on_threads(0, nothing, meet);
 }
 
-#ifndef WEIR_TEST_SANITIZED
+#ifndef WEIR_TEST_SANITIZED  // sanitizers have a pthread_create of their own
 TEST(run_on_threads, a_thread_that_cannot_be_started_ends_the_others_before_their_work) {
   std::barrier together(4);
   for (const int allowed : {0, 1, 3}) {
-    threads_allowed = allowed;
+    test::threads_allowed = allowed;
     try {
       bench::run_on_threads(4, [](std::size_t) {}, [&](std::size_t) { together.arrive_and_wait(); });
       ADD_FAILURE() << "four threads where " << allowed << " are allowed";
     } catch (const error& e) {
       WEIR_EXPECT_CONTAINS(e.what(), "thread " + std::to_string(allowed + 1) + " of 4 cannot be started");
     }
-    threads_allowed = -1;
+    test::threads_allowed = -1;
   }
 }
 #endif
