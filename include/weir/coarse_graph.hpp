@@ -44,7 +44,7 @@ struct coarse_state;
 std::vector<coarse_graph> aggregate_by_trial(const graph&, runtime&, const bulk_body&, std::size_t most);
 }  // namespace detail
 
-class coarse_graph {
+class coarse_graph : detail::refused_graph_runs {
  public:
   using task_id = graph::task_id;
 
@@ -76,14 +76,8 @@ class coarse_graph {
   void run_transposed(runtime& rt, const F& body) {
     run_aggregates(rt, detail::bulk_body_of(body), true);
   }
-  template <class Call = void>
-  void run(detail::anything, detail::anything = 0, detail::anything = 0) {
-    detail::refuse_graph_run<Call>();
-  }
-  template <class Call = void>
-  void run_transposed(detail::anything, detail::anything = 0, detail::anything = 0) {
-    detail::refuse_graph_run<Call>();
-  }
+  using refused_graph_runs::run;
+  using refused_graph_runs::run_transposed;
   // With the callables of a graph that was recorded task by task; a usage_error for one in bulk, and if the graph has been
   // changed since, or runs.
   void run(runtime& rt);
