@@ -12,8 +12,9 @@ function(weir_component name)
   if(WEIR_PRECOMPILE AND TARGET weir_base AND NOT name STREQUAL base)
     target_precompile_headers(weir_${name} REUSE_FROM weir_base)
   elseif(WEIR_PRECOMPILE)
-    target_precompile_headers(weir_${name} PRIVATE <algorithm> <array> <atomic> <chrono> <deque> <fstream> <functional> <map>
-      <memory> <mutex> <numeric> <optional> <ranges> <span> <sstream> <stdexcept> <string> <thread> <unordered_map> <vector>)
+    target_precompile_headers(weir_${name} PRIVATE
+      <algorithm> <array> <atomic> <chrono> <deque> <fstream> <functional> <map> <memory> <mutex> <numeric> <optional>
+      <ranges> <span> <sstream> <stdexcept> <string> <thread> <unordered_map> <vector>)
   endif()
   if(WEIR_BUILD_TESTS AND arg_TESTS)
     weir_test(${name}_test SOURCES ${arg_TESTS})

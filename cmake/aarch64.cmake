@@ -1,6 +1,6 @@
-# Cross compilation for AArch64 with Debian's compiler; what it builds runs in QEMU's user-mode emulator. Libraries lie in
-# build-aarch64/root/, where ./dev aarch64 unpacks them: installing them beside this machine's own would force those to
-# the same versions.
+# Cross compilation for AArch64 with Debian's compiler; what it builds runs in QEMU's user-mode emulator. Libraries lie
+# in build-aarch64/root/, where ./dev aarch64 unpacks them: installing them beside this machine's own would force those
+# to the same versions.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc-12)

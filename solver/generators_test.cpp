@@ -18,7 +18,7 @@ TEST(generators, cube_is_the_laplacian) {
   const matrix a = cube(4);
   check(a);
   EXPECT_EQ(a.rows, 64);
-  EXPECT_EQ(a.entries(), 64u * 7 - 6 * 16);  // Table I of seed 002: 6,940,000 for 100
+  EXPECT_EQ(a.entries(), 64u * 7 - 6 * 16);  // Rossignon et al., PDSEC 2013, section IV, Table I: 6,940,000 for 100
   const dense d(a);
   for (std::size_t i = 0; i < 64; i++)
     for (std::size_t j = 0; j < 64; j++) {

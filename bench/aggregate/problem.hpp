@@ -1,4 +1,5 @@
-// Forward substitution with the lower triangle of a seven-point matrix: one tiny task a row (seed 002, section IV).
+// Forward substitution with the lower triangle of a seven-point matrix: one tiny task a row (Rossignon et al., PDSEC
+// 2013, section IV).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // An ordinary array whose pages are spread round robin over all memory nodes: where programs without a runtime that
-// places data keep what all workers use (seed 000 section 4.3, SHM).
+// places data keep what all workers use (SHM of Drebes et al., PACT 2016, section 4.3).
 #pragma once
 
 #include <cstddef>

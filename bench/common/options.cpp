@@ -51,7 +51,9 @@ std::vector<std::string> parse_policies(std::string_view text) {
     if (parameter)
       policies.back() += "," + part;
     else if (part == "all")
-      for (const char* name : {"local", "deferred", "push-weighted", "push-outputs", "push-inputs", "node-queues", "steal", "interleave", "fifo"}) policies.emplace_back(name);
+      for (const char* name : {"local", "deferred", "push-weighted", "push-outputs", "push-inputs", "node-queues",
+                               "steal", "interleave", "fifo"})
+        policies.emplace_back(name);
     else
       policies.push_back(std::move(part));
   }

@@ -16,8 +16,8 @@ std::vector<std::size_t> parse_size(std::string_view option, std::string_view te
 std::vector<std::string> parse_names(std::string_view option, std::string_view text);
 
 // A list of policies with parameters: a part with '=' goes on with the parameters of the policy before it, so
-// "local,push-weighted:in=1,out=2,steal" is three policies. "all" stands for every policy, the default first. Whether a policy exists is
-// for the runtime to say.
+// "local,push-weighted:in=1,out=2,steal" is three policies. "all" stands for every policy, the default first. Whether a
+// policy exists is for the runtime to say.
 std::vector<std::string> parse_policies(std::string_view text);
 
 }  // namespace weir::bench

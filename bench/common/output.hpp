@@ -11,8 +11,8 @@
 
 namespace weir::bench {
 
-// For the beginning of main(). A standard stream that is closed would be opened again as the first file that is written,
-// and what is printed would get into it. What stands in for it here cannot be used in its direction.
+// For the beginning of main(). A standard stream that is closed would be opened again as the first file that is
+// written, and what is printed would get into it. What stands in for it here cannot be used in its direction.
 inline void occupy_standard_streams() {
   for (int stream = 0; stream <= 2; stream++)
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);

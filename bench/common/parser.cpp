@@ -54,7 +54,8 @@ std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
-// "bench overhead: " for the beginning of a sentence about that command. Who prints it says the program's name before it.
+// "bench overhead: " for the beginning of a sentence about that command. Who prints it says the program's name before
+// it.
 std::string place(const CLI::App& app) {
   if (app.get_parent() == nullptr) return "";
   const std::string name = full_name(app);

@@ -24,7 +24,8 @@ const kernel& find_kernel(std::string_view name) {
     names.push_back(k.name);
     known += (known.empty() ? "" : ", ") + std::string(k.name);
   }
-  throw input_error("unknown kernel \"" + std::string(name) + "\"; known: " + known + weir::detail::proposal(name, names));
+  throw input_error("unknown kernel \"" + std::string(name) + "\"; known: " + known +
+                    weir::detail::proposal(name, names));
 }
 
 void instance::write_output() const { throw input_error("this kernel has no output to write"); }

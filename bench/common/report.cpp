@@ -97,10 +97,12 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   return j.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-std::string to_table(const run_request& request, const std::vector<run_group>& groups, double serial_seconds, int warm_up) {
+std::string to_table(const run_request& request, const std::vector<run_group>& groups, double serial_seconds,
+                     int warm_up) {
   std::string text = title(request, groups.front().runs.front());
   text += fmt::format("  {}", rounds_text(groups.front().runs.size(), warm_up));
-  if (serial_seconds > 0) text += fmt::format("; speed-up over the sequential program, {} on one CPU", format_seconds(serial_seconds));
+  if (serial_seconds > 0)
+    text += fmt::format("; speed-up over the sequential program, {} on one CPU", format_seconds(serial_seconds));
   text += "\n";
   text += fmt::format("  {:<16} {:>10} {:>10} {:>10} {:>9} {:>8} {:>8} {:>10} {:>11} {:>8} {:>9} {:>8}\n", "policy", "time", "fastest", "slowest", "tasks", "ns/task", "speedup", "locality", "peak bytes", "steals", "pushes", "verified");
   for (const run_group& g : groups) text += row(g, serial_seconds);

@@ -19,7 +19,8 @@ struct run_group {
 };
 
 // Two lines that name the problem, then one row a policy: medians over the runs. `serial_seconds` is 0 if the
-// sequential program did not run; else it is a median, too, and what speed-ups are over. `warm_up`: rounds before the runs.
+// sequential program did not run; else it is a median, too, and what speed-ups are over. `warm_up`: rounds before the
+// runs.
 std::string to_table(const run_request&, const std::vector<run_group>&, double serial_seconds, int warm_up);
 
 }  // namespace weir::bench

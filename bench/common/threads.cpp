@@ -36,8 +36,9 @@ class team {
         threads_.emplace_back([this, i] { live(i); });
       } catch (const std::system_error& e) {
         to_come_.count_down(static_cast<std::ptrdiff_t>(count - i));
-        return "thread " + std::to_string(i + 1) + " of " + std::to_string(count) + " cannot be started: " +
-               e.code().message() + "; expected a system that allows as many (ulimit -u, the container's limit of processes)";
+        return "thread " + std::to_string(i + 1) + " of " + std::to_string(count) +
+               " cannot be started: " + e.code().message() +
+               "; expected a system that allows as many (ulimit -u, the container's limit of processes)";
       }
     return "";
   }

@@ -1,5 +1,5 @@
-// Latency of memory between nodes, by the method of seed 000 section 4.2: one CPU passes over a buffer on a node, line by
-// line, each once; the buffer is larger than the caches.
+// Latency of memory between nodes, by the method of Drebes et al., PACT 2016, section 4.2: one CPU passes over a buffer
+// on a node, line by line, each once; the buffer is larger than the caches.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Does it pay to let the system move pages? The synthetic benchmark of seed 000 section 6.2: threads traverse buffers, and
-// now and then change which buffer is whose.
+// Does it pay to let the system move pages? The synthetic benchmark of Drebes et al., PACT 2016, section 6.2: threads
+// traverse buffers, and now and then change which buffer is whose.
 #pragma once
 
 #include <bench/memory/node_memory.hpp>

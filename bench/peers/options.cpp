@@ -32,7 +32,8 @@ constexpr std::string_view with_value[] = {"--size", "--block", "--iterations", 
 [[noreturn]] void refuse_option(std::string_view option) {
   std::vector<std::string_view> known(std::begin(with_value), std::end(with_value));
   known.insert(known.end(), {"--verify", "--help"});
-  refuse("there is no option " + std::string(option) + ": expected one that --help lists" + weir::detail::proposal(option, known));
+  refuse("there is no option " + std::string(option) + ": expected one that --help lists" +
+         weir::detail::proposal(option, known));
 }
 
 [[noreturn]] void help(const char* program_name, std::span<const std::string_view> modes) {

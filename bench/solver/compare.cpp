@@ -101,10 +101,13 @@ int main(int argc, char** argv) {
   CLI::App app{"ILU(k) and triangular solves of weir and of PETSc on one core, in turn."};
   app.add_option("--matrix", o.matrices, "Matrix Market files (.mtx) or generators")->required()->delimiter(',')->type_name("M[,M...]");
   app.add_option("--order", o.orders, "natural, rcm, nd")->delimiter(',');
-  app.add_option("--ilu", o.levels, "Levels of fill")->delimiter(',')->transform(weir::bench::whole_number(0, largest_level));
+  app.add_option("--ilu", o.levels, "Levels of fill")
+      ->delimiter(',')
+      ->transform(weir::bench::whole_number(0, largest_level));
   app.add_option("--repeat", o.repeat, "Runs; three solves each")->transform(weir::bench::whole_number(1, 1000));
   app.add_option("--restart", o.restart, "Restart of GMRES")->transform(weir::bench::whole_number(1, 1000));
-  app.add_option("--iterations", o.iterations, "Most iterations of GMRES; 0: no GMRES")->transform(weir::bench::whole_number(0, 1000000));
+  app.add_option("--iterations", o.iterations, "Most iterations of GMRES; 0: no GMRES")
+      ->transform(weir::bench::whole_number(0, 1000000));
   if (const auto status = weir::bench::parse(app, "solver-petsc", argc, argv)) return *status;
   try {
     run(o);

@@ -250,9 +250,13 @@ int main(int argc, char** argv) {
   CLI::App app{"Rows of ILU(k) and of its triangular solves as tasks, under several runtimes in turn."};
   app.add_option("--matrix", o.matrix, "A Matrix Market file (.mtx) of symmetric pattern, or a generator")->required()->type_name("M");
   app.add_option("--order", o.order, "natural, rcm or nd");
-  app.add_option("--ilu", o.levels, "Levels of fill")->delimiter(',')->transform(weir::bench::whole_number(0, largest_level));
+  app.add_option("--ilu", o.levels, "Levels of fill")
+      ->delimiter(',')
+      ->transform(weir::bench::whole_number(0, largest_level));
   app.add_option("--coarsen", o.coarsen, "Coarse strings; none: a task a row; auto, for weir alone: tried out")->delimiter(',');
-  app.add_option("--runtime", o.runtimes, "Which of them, beside the sequential program")->delimiter(',')->check(weir::bench::one_of({"petsc", "weir", "onetbb", "openmp", "levels"}));
+  app.add_option("--runtime", o.runtimes, "Which of them, beside the sequential program")
+      ->delimiter(',')
+      ->check(weir::bench::one_of({"petsc", "weir", "onetbb", "openmp", "levels"}));
   app.add_option("--policy", o.policy, "Policy of weir");
   app.add_option("--workers", o.workers, "Threads of each")->transform(weir::bench::whole_number(1, 1 << 16));
   app.add_option("--repeat", o.repeat, "Rounds; medians count")->transform(weir::bench::whole_number(1, 100000));

@@ -4,8 +4,8 @@
 //   weir::coarse_graph coarse = weir::aggregate(rows, "CD(4)");
 //   for (...) coarse.run(rt, [&](std::span<const weir::graph::task_id> rows) { for (auto r : rows) forward(r); });
 //
-// A coarse string names algorithms, one after the other (seed 002, section III), each working on the result of the one
-// before it:
+// A coarse string names algorithms, one after the other (Rossignon, Henon, Aumage and Thibault, PDSEC 2013, section
+// III.A), each working on the result of the one before it:
 //
 //   S      sequences: a task joins its predecessor if each is the other's only one. Costs no parallelism
 //   C(n)   continuations: rows of tasks that follow each other in memory, of at most n tasks; C: of any length. When tasks
@@ -44,7 +44,7 @@ struct coarse_state;
 std::vector<coarse_graph> aggregate_by_trial(const graph&, runtime&, const bulk_body&, std::size_t most);
 }  // namespace detail
 
-class coarse_graph {
+class coarse_graph : detail::refused_graph_runs {
  public:
   using task_id = graph::task_id;
 
@@ -76,14 +76,8 @@ class coarse_graph {
   void run_transposed(runtime& rt, const F& body) {
     run_aggregates(rt, detail::bulk_body_of(body), true);
   }
-  template <class Call = void>
-  void run(detail::anything, detail::anything = 0, detail::anything = 0) {
-    detail::refuse_graph_run<Call>();
-  }
-  template <class Call = void>
-  void run_transposed(detail::anything, detail::anything = 0, detail::anything = 0) {
-    detail::refuse_graph_run<Call>();
-  }
+  using refused_graph_runs::run;
+  using refused_graph_runs::run_transposed;
   // With the callables of a graph that was recorded task by task; a usage_error for one in bulk, and if the graph has been
   // changed since, or runs.
   void run(runtime& rt);
@@ -94,12 +88,13 @@ class coarse_graph {
   void place(std::span<const int> nodes, bool required = false);
   int node(std::size_t aggregate) const;
 
-  // Places tasks, and moves the memory they write to where they will run (seed 002, section VI.B): on each level of the
-  // coarse graph the aggregates are shared out among the nodes that have workers, by cost and in order of their numbers, as
-  // F(number of nodes) does; then writes(task, memory) is called for every task, in an order that keeps dependences, and
-  // says with memory.add(span) what that task writes; each page goes to the node on which most of it is written; the
-  // aggregates get flexible affinities. Best under the policy `node-queues`. On a pretended machine no memory is moved.
-  // O(tasks + edges + ranges log ranges), and what moving pages costs.
+  // Places tasks, and moves the memory they write to where they will run (Rossignon, Henon, Aumage and Thibault, PDSEC
+  // 2013, section VI.B): on each level of the coarse graph the aggregates are shared out among the nodes that have
+  // workers, by cost and in order of their numbers, as F(number of nodes) does; then writes(task, memory) is called for
+  // every task, in an order that keeps dependences, and says with memory.add(span) what that task writes; each page
+  // goes to the node on which most of it is written; the aggregates get flexible affinities. Best under the policy
+  // `node-queues`. On a pretended machine no memory is moved. O(tasks + edges + ranges log ranges), and what moving
+  // pages costs.
   template <class F>
   move_report distribute(runtime& rt, const F& writes) {
     constexpr bool correct = std::is_invocable_v<const F&, task_id, written_memory&>;

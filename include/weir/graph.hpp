@@ -82,7 +82,7 @@ concept bulk_arrays = requires(Arrays&&... arrays) { bulk_tasks{arrays...}; };
 
 }  // namespace detail
 
-class graph {
+class graph : detail::refused_graph_runs {
  public:
   using task_id = std::uint32_t;  // 0, 1, 2, ... in the order of add(), or in bulk in that of the arrays
 
@@ -163,14 +163,8 @@ class graph {
   void run_transposed(runtime& rt, const F& body) {
     run_bulk(rt, detail::bulk_body_of(body), true);
   }
-  template <class Call = void>
-  void run(detail::anything, detail::anything = 0, detail::anything = 0) {
-    detail::refuse_graph_run<Call>();
-  }
-  template <class Call = void>
-  void run_transposed(detail::anything, detail::anything = 0, detail::anything = 0) {
-    detail::refuse_graph_run<Call>();
-  }
+  using refused_graph_runs::run;
+  using refused_graph_runs::run_transposed;
 
   // The graph in the DOT language: a node a task, with its name or its number.
   std::string to_dot() const;

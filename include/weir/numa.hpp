@@ -1,5 +1,5 @@
-// Memory of the program's own on the nodes it should be on: arrays spread over all nodes or moved to one (seed 002, section
-// VI.A). Data of weir's (weir::data) need none of this.
+// Memory of the program's own on the nodes it should be on: arrays spread over all nodes or moved to one (Rossignon,
+// Henon, Aumage and Thibault, PDSEC 2013, section VI.A). Data of weir's (weir::data) need none of this.
 //
 //   std::vector<double> x(n);
 //   weir::distribute(std::span(x));              // as a parallel loop that writes it first would

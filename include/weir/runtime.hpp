@@ -36,9 +36,10 @@ struct runtime_options {
   static constexpr const char* no_trace = "none";
   static constexpr int most_workers = 32767;  // more `workers` are a typing error
   std::size_t backlog = 0;  // tasks a creator may be ahead of execution; 0: 4096 + 1024 per worker
-  // Bytes of each worker's stack, which bound how deep tasks wait for tasks. 0: WEIR_STACK_BYTES if set, else 256 MiB, and
-  // the system's default (ulimit -s) where addresses are limited (ulimit -v) or count as memory (vm.overcommit_memory is 2).
-  // Only what is used becomes memory, except in a program that locks its memory (mlockall).
+  // Bytes of each worker's stack, which bound how deep tasks wait for tasks. 0: WEIR_STACK_BYTES if set, else 256 MiB,
+  // and the system's default (ulimit -s) where addresses are limited (ulimit -v) or count as memory
+  // (vm.overcommit_memory is 2). Only what is used becomes memory, except in a program that locks its memory
+  // (mlockall).
   std::size_t stack_bytes = 0;
 };
 
@@ -79,8 +80,8 @@ class runtime {
   // Waits for what is left, without throwing, and stops the workers. A failure that wait() has not thrown is said on
   // standard error. Data and streams must not be used afterwards.
   ~runtime();
-  // What the destructor does, but throws what went wrong: what wait() throws, or error if the trace could not be written.
-  // Everything is ended all the same; afterwards the runtime may only be destroyed. Outside tasks.
+  // What the destructor does, but throws what went wrong: what wait() throws, or error if the trace could not be
+  // written. Everything is ended all the same; afterwards the runtime may only be destroyed. Outside tasks.
   void end();
 
   // A datum of `elements` elements; no memory until a task writes it. Elements may be 0.
@@ -183,8 +184,8 @@ class runtime {
   // Ascending: workers are numbered node by node, and a node may have none. Some nanoseconds. Throws usage_error if there
   // is no such worker.
   int node_of_worker(int worker) const;
-  // CPUs (the system's numbers, ascending) that a worker is bound to; none if binding is off or refused, or the machine is
-  // not the host. Throws usage_error as node_of_worker().
+  // CPUs (the system's numbers, ascending) that a worker is bound to; none if binding is off or refused, or the machine
+  // is not the host. Throws usage_error as node_of_worker().
   std::vector<int> cpus_of_worker(int worker) const;
   const std::string& policy() const noexcept;
   weir::statistics stats() const;

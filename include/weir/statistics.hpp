@@ -28,7 +28,8 @@ struct statistics {
   std::uint64_t read_remote() const;
   std::uint64_t write_local() const;
   std::uint64_t write_remote() const;
-  // Share of dependence bytes on the executing worker's node (R_loc of seed 000 section 5.1); 1 if there were none.
+  // Share of dependence bytes on the executing worker's node; 1 if there were none. The metric R_loc^RT of Drebes, Pop,
+  // Heydemann, Cohen and Drach, PACT 2016, section 5.1.
   double locality() const;
   // For people, aligned, several lines.
   std::string to_string() const;

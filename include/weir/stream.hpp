@@ -2,8 +2,8 @@
 //
 // Accesses are matched in the order in which tasks that name the stream are created, whoever creates them: pushes
 // append elements, pops and ticks move the read position on, a peek looks ahead without moving it. A window may be
-// fed by several pushes and a push may feed several windows (Pop and Cohen, TACO 2013; seed 000 section 4.1); sizes
-// need not divide each other.
+// fed by several pushes and a push may feed several windows (Pop and Cohen, TACO 2013; in short, Drebes, Pop,
+// Heydemann, Cohen and Drach, PACT 2016, section 4.1); sizes need not divide each other.
 #pragma once
 
 #include <weir/detail/frame.hpp>

@@ -1,4 +1,5 @@
-// Aggregation of graphs: tasks are put together until managing one costs little beside running it (seed 002, section III).
+// Aggregation of graphs: tasks are put together until managing one costs little beside running it (Rossignon, Henon,
+// Aumage and Thibault, PDSEC 2013, section III).
 //
 // An algorithm looks at a graph and says for every task which aggregate it belongs to. The aggregates are a graph again,
 // without a cycle, on which the next algorithm works.
@@ -43,7 +44,7 @@ struct partition {
   std::size_t count = 0;
 };
 
-// S (seed 002 III.A.1): a task joins its predecessor if each is the other's only one. O(tasks + edges).
+// S (section III.A.1): a task joins its predecessor if each is the other's only one. O(tasks + edges).
 partition aggregate_sequences(const coarse_input&);
 // F(n) (III.A.2): the tasks of each level (longest path from a first task) become at most n aggregates of similar weight,
 // each a range of the level in order of the tasks' numbers. O(tasks + edges).
@@ -57,8 +58,8 @@ partition aggregate_depth_fronts(const coarse_input&, const lists& after, std::s
 // tasks each. O(tasks + edges).
 partition aggregate_continuations(const coarse_input&, std::size_t most_tasks);
 
-// T(n), not in the seed: the largest parts of at most n tasks that lie one behind the other and wait for nothing outside, as
-// those of a nested dissection do. Tasks that separate such parts stay alone. O(tasks + edges).
+// T(n), not in the paper: the largest parts of at most n tasks that lie one behind the other and wait for nothing
+// outside, as those of a nested dissection do. Tasks that separate such parts stay alone. O(tasks + edges).
 partition aggregate_subtrees(const coarse_input&, std::size_t most_tasks);
 
 // The members of every aggregate, in an order that keeps dependences. O(tasks).

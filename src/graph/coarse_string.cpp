@@ -1,4 +1,4 @@
-// Coarse strings (seed 002, section III.A): read and written.
+// Coarse strings (Rossignon et al., PDSEC 2013, section III.A): read and written.
 #include "graph/aggregate.hpp"
 
 #include <weir/error.hpp>

@@ -1,8 +1,8 @@
-// C(n): continuations (seed 002, section III.A.4), so that an aggregate reads memory from one end to the other: for a cube
-// of cells in their natural order it is a row of cells.
+// C(n): continuations (Rossignon et al., PDSEC 2013, section III.A.4), so that an aggregate reads memory from one end
+// to the other: for a cube of cells in their natural order it is a row of cells.
 //
-// The seed says what comes out for a cube, not how. Here a task continues the aggregate that its nearest predecessor (the
-// one with the highest number) ends.
+// The paper says what comes out for a cube, not how. Here a task continues the aggregate that its nearest predecessor
+// (the one with the highest number) ends.
 //
 // No cycle: every aggregate has a rank, given with its first task: one more than the highest rank of an aggregate that a
 // predecessor of that task is in. A task joins only if all its other predecessors are in aggregates of lower rank, or in

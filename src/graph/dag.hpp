@@ -46,7 +46,8 @@ std::vector<index> find_cycle(const lists& before, const std::vector<index>& ord
 // "a cycle of 3 tasks: task 1 -> task 2 -> task 7 -> task 1", with long ones shortened.
 std::string cycle_text(const std::vector<index>& cycle, const auto& name_of) {
   constexpr std::size_t most_named = 10;
-  std::string text = "a cycle of " + std::to_string(cycle.size()) + (cycle.size() == 1 ? " task: " : " tasks: ") + name_of(cycle[0]);
+  std::string text =
+      "a cycle of " + std::to_string(cycle.size()) + (cycle.size() == 1 ? " task: " : " tasks: ") + name_of(cycle[0]);
   for (std::size_t i = 1; i < cycle.size(); i++)
     if (i < most_named || i + 1 == cycle.size()) text += (i >= most_named ? " -> ... -> " : " -> ") + name_of(cycle[i]);
   return text + " -> " + name_of(cycle[0]);

@@ -1,4 +1,4 @@
-// D(m): depth fronts (seed 002, section III.A.3, Algorithm 1).
+// D(m): depth fronts (Rossignon et al., PDSEC 2013, section III.A.3, Algorithm 1).
 //
 // The algorithm's outer two loops are one queue: what a master leaves is appended to the level after its own, and levels
 // are worked off in turn. Its "released" are the tasks all of whose predecessors have been put into some aggregate.

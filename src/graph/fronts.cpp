@@ -1,4 +1,4 @@
-// F(n): fronts (seed 002, section III.A.2).
+// F(n): fronts (Rossignon et al., PDSEC 2013, section III.A.2).
 //
 // No cycle: edges lead from a level to a higher one, so from an aggregate to one with a larger number.
 #include "graph/aggregate.hpp"

@@ -71,7 +71,10 @@ struct graph_state {
 
 namespace weir::graphs {
 
-inline std::string name_of(const detail::frame& of_graph) { return static_cast<const detail::graph_scope*>(of_graph.scope)->graph.name_of(static_cast<const detail::graph_task&>(of_graph)); }
+inline std::string name_of(const detail::frame& of_graph) {
+  return static_cast<const detail::graph_scope*>(of_graph.scope)
+      ->graph.name_of(static_cast<const detail::graph_task&>(of_graph));
+}
 
 // After the body of a graph's task, or instead of it (`cause` as for flow::complete): what became ready is on c.ready.
 inline void complete(flow::context& c, detail::frame* f, const char* cause) {

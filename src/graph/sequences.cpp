@@ -1,4 +1,4 @@
-// S: sequences (seed 002, section III.A.1).
+// S: sequences (Rossignon et al., PDSEC 2013, section III.A.1).
 //
 // No cycle: into an aggregate edges lead only to its first task, out of it only from its last one. So they lead from one
 // first task to a later one, in any topological order.

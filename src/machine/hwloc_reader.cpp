@@ -170,7 +170,9 @@ description read_hwloc_host() {
   m.is_host = hwloc_topology_is_thissystem(t.get()) != 0;
   if (!m.is_host) m.notes.push_back("The environment (HWLOC_XMLFILE, HWLOC_SYNTHETIC, HWLOC_FSROOT) makes hwloc describe another machine: nothing is bound and no page is placed.");
   if (!affinity_is_known)
-    m.notes.push_back("The system does not say which CPUs a thread may use (sched_getaffinity: " + refusal + "): those of /proc/self/status are used, and workers are not bound, so they wander between nodes.");
+    m.notes.push_back("The system does not say which CPUs a thread may use (sched_getaffinity: " + refusal +
+                      "): those of /proc/self/status are used, and workers are not bound, so they wander between "
+                      "nodes.");
   return m;
 }
 

@@ -64,8 +64,8 @@ std::string file_of_known_machine(const std::string& name) {
   std::string known;
   for (const std::string& each : names) known += (known.empty() ? "" : ", ") + each;
   throw machine_error("machine \"" + name + "\": expected host, a file ending in .toml or .xml, " +
-                      "\"nodes:N cpus:K [distance:D]\", an hwloc synthetic string, or a machine that comes with weir (" +
-                      (folder ? known : "whose folder share/weir/machines is not there") + ")" +
+                      "\"nodes:N cpus:K [distance:D]\", an hwloc synthetic string, or a machine that comes with " +
+                      "weir (" + (folder ? known : "whose folder share/weir/machines is not there") + ")" +
                       weir::detail::proposal(name, names));
 }
 

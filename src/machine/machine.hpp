@@ -72,10 +72,9 @@ description host();
 
 // From a specification: "" or "host"; "host+FILE.toml", this machine with the distances and latencies of a file that
 // `weir topo --measure --write` wrote here; a path ending in .toml (see machines/) or .xml (hwloc); the bare name
-// of a machine that comes with weir, such as "opteron-64", found in share/weir/machines above libweir or the program; or
-// a synthetic
-// description "nodes:N cpus:K" with optional "distance:D", or an hwloc synthetic string ("numa:4 core:2 pu:1").
-// Throws weir::machine_error naming file, line and key, or what was expected.
+// of a machine that comes with weir, such as "opteron-64", found in share/weir/machines above libweir or the program;
+// or a synthetic description "nodes:N cpus:K" with optional "distance:D", or an hwloc synthetic string
+// ("numa:4 core:2 pu:1"). Throws weir::machine_error naming file, line and key, or what was expected.
 description load(const std::string& specification);
 
 // Writes a machine file that load() reads back: the same nodes, CPUs per node, cores, packages, caches, classes and

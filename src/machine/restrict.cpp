@@ -122,7 +122,8 @@ void note_odd_nodes(description& m) {
 
 void assign_nodes_from_sysfs(description& m, const std::string& root) {
   for (std::size_t n = 0; n < m.nodes.size(); n++) {
-    std::ifstream file(os::join_paths(root, "sys/devices/system/node/node" + std::to_string(m.nodes[n].os_index) + "/cpulist"));
+    std::ifstream file(
+        os::join_paths(root, "sys/devices/system/node/node" + std::to_string(m.nodes[n].os_index) + "/cpulist"));
     std::string text;
     if (!file || (std::getline(file, text), file.bad())) continue;
     auto listed = os::parse_index_list(text);

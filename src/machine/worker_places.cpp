@@ -32,18 +32,21 @@ struct node_seats {
     for (int c : cpus) others.push_back(others_at(c)), others_on_node += others.back();
   }
   // The smallest is the best next place.
-  std::tuple<std::size_t, int, std::size_t, int> rank() const { return {taken / cpus.size(), others[taken % cpus.size()], taken % cpus.size(), others_on_node}; }
+  std::tuple<std::size_t, int, std::size_t, int> rank() const {
+    return {taken / cpus.size(), others[taken % cpus.size()], taken % cpus.size(), others_on_node};
+  }
   int take() { return cpus[taken++ % cpus.size()]; }
 };
 
-// Locked under a shield. A child counts from nothing, which it finds out when it first looks: what is called while a process
-// forks must not allocate or free anything.
+// Locked under a shield. A child counts from nothing, which it finds out when it first looks: what is called while a
+// process forks must not allocate or free anything.
 constinit std::mutex account_mutex;
 constinit cpu_load* account = nullptr;  // made with the first entry, gone with the last
 constinit std::uint32_t account_generation = 0;
 
 cpu_load* current_account() noexcept {
-  if (std::exchange(account_generation, os::fork_generation()) != os::fork_generation()) delete std::exchange(account, nullptr);
+  if (std::exchange(account_generation, os::fork_generation()) != os::fork_generation())
+    delete std::exchange(account, nullptr);
   return account;
 }
 
@@ -68,10 +71,13 @@ std::vector<int> spread_workers(const description& m, int workers, const cpu_loa
     if (!n.cpus.empty()) nodes.emplace_back(m, n, others);
   std::vector<int> cpus;
   for (int w = 0; w < workers; w++) {
-    const auto best = std::min_element(nodes.begin(), nodes.end(), [](const node_seats& a, const node_seats& b) { return a.rank() < b.rank(); });
+    const auto best = std::min_element(nodes.begin(), nodes.end(),
+                                       [](const node_seats& a, const node_seats& b) { return a.rank() < b.rank(); });
     cpus.push_back(best->take());
   }
-  std::stable_sort(cpus.begin(), cpus.end(), [&](int a, int b) { return m.cpus[static_cast<std::size_t>(a)].node < m.cpus[static_cast<std::size_t>(b)].node; });
+  std::stable_sort(cpus.begin(), cpus.end(), [&](int a, int b) {
+    return m.cpus[static_cast<std::size_t>(a)].node < m.cpus[static_cast<std::size_t>(b)].node;
+  });
   return cpus;
 }
 
@@ -107,7 +113,12 @@ cpu_claim::cpu_claim(const description& m, int workers, bool counted) {
   fork_generation_ = os::fork_generation();
 }
 
-cpu_claim::cpu_claim(cpu_claim&& other) noexcept : worker_cpus_(std::move(other.worker_cpus_)), counted_(std::move(other.counted_)), fork_generation_(other.fork_generation_) { other.counted_.clear(); }
+cpu_claim::cpu_claim(cpu_claim&& other) noexcept
+    : worker_cpus_(std::move(other.worker_cpus_)),
+      counted_(std::move(other.counted_)),
+      fork_generation_(other.fork_generation_) {
+  other.counted_.clear();
+}
 
 void cpu_claim::give_back() noexcept {
   if (counted_.empty()) return;

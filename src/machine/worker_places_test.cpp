@@ -19,7 +19,9 @@ std::vector<int> nodes_of(const description& m, const std::vector<int>& cpus) {
   for (int cpu : cpus) nodes.push_back(m.cpus[static_cast<std::size_t>(cpu)].node);
   return nodes;
 }
-std::vector<int> nodes_of_workers(int workers, const description& m, const cpu_load& others = {}) { return nodes_of(m, spread_workers(m, workers, others)); }
+std::vector<int> nodes_of_workers(int workers, const description& m, const cpu_load& others = {}) {
+  return nodes_of(m, spread_workers(m, workers, others));
+}
 
 // Two nodes with 4 CPUs and 1, and one that is memory only.
 description uneven() {
@@ -69,7 +71,8 @@ TEST(spread_workers, other_runtimes_are_avoided) {
   EXPECT_EQ(spread_workers(m, 1, {{0, 1}, {2, 1}}), (std::vector{1}));
   EXPECT_EQ(spread_workers(m, 1, {{0, 2}, {1, 1}, {2, 2}, {3, 2}}), (std::vector{1}));
   EXPECT_EQ(spread_workers(m, 2, {{0, 1}}), (std::vector{1, 2}));
-  EXPECT_EQ(spread_workers(m, 2, {{0, 1}, {1, 1}}), (std::vector{2, 3})) << "a CPU of one's own before a node of one's own";
+  EXPECT_EQ(spread_workers(m, 2, {{0, 1}, {1, 1}}), (std::vector{2, 3}))
+      << "a CPU of one's own before a node of one's own";
 }
 
 TEST(spread_workers, a_worker_for_every_cpu_whoever_is_there) {

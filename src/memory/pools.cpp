@@ -106,7 +106,8 @@ char* pools::new_chunk(int pool, std::size_t bytes) {
   bytes = whole_pages(bytes);
   central& c = central_[static_cast<std::size_t>(pool)];
   if (c.extents == nullptr || c.extents->used + bytes > c.extents->bytes) {
-    const std::size_t next = c.extents == nullptr ? first_extent_bytes : std::min(2 * c.extents->bytes, largest_extent_bytes);
+    const std::size_t next =
+        c.extents == nullptr ? first_extent_bytes : std::min(2 * c.extents->bytes, largest_extent_bytes);
     auto made = std::make_unique<extent>(extent{nullptr, std::max(next, bytes), 0, c.extents});
     made->data = new_extent(pool, made->bytes);
     if (made->data == nullptr) made->data = new_extent(pool, made->bytes = bytes);  // address space may be limited

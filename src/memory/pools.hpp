@@ -1,6 +1,6 @@
-// Per-node pools (seed 000 section 3.1): free lists by size class, a cache per worker in front of them, chunks from the
-// system bound to the node. Whoever holds a block knows its size and place, so blocks carry no header, and freeing
-// asks nobody. src/memory/README.md explains the states of a block.
+// Per-node pools (Drebes et al., PACT 2016, section 3.1): free lists by size class, a cache per worker in front of
+// them, chunks from the system bound to the node. Whoever holds a block knows its size and place, so blocks carry no
+// header, and freeing asks nobody. src/memory/README.md explains the states of a block.
 #pragma once
 
 #include "base/base.hpp"

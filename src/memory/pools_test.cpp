@@ -312,7 +312,8 @@ TEST(pools, who_grow_at_once_share_an_extent) {
       all.emplace_back([&p, t] {
         cache c(p, 0);
         std::vector<held> some;
-        for (std::size_t i = 0; i < 20; i++) some.push_back({c.allocate(100 << (t % 3), 0), std::size_t{100} << (t % 3)});
+        for (std::size_t i = 0; i < 20; i++)
+          some.push_back({c.allocate(100 << (t % 3), 0), std::size_t{100} << (t % 3)});
         for (const held& h : some) mark(h, static_cast<unsigned char>(t));
         for (const held& h : some) {
           EXPECT_TRUE(is_marked(h, static_cast<unsigned char>(t)));

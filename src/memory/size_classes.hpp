@@ -1,7 +1,7 @@
 // Block sizes of the pools: multiples of 64 bytes up to 1 KiB, then four classes per doubling up to 32 MiB.
 //
-// Seed 000 section 3.1 has one class per doubling. A block of 8 KiB and its halo columns would then take 16 KiB: up to
-// half of the memory, and half of the cache sets, never used (docs/decisions/0003-pool-blocks.md).
+// Drebes et al., PACT 2016, section 3.1, have one class per doubling. A block of 8 KiB and its halo columns would then
+// take 16 KiB: up to half of the memory, and half of the cache sets, never used (docs/decisions/0003-pool-blocks.md).
 #pragma once
 
 #include <bit>

@@ -164,10 +164,12 @@ std::optional<limit> smallest(const std::string& root, std::string_view controll
     if (!h.unified && !has_word(h.controllers, controller)) continue;
     auto cgroup = own_cgroup(root, h.unified, controller);
     if (!cgroup) continue;
-    for (std::string below = below_mount(h, *cgroup);; below.erase(below.find_last_of('/') == std::string::npos ? 0 : below.find_last_of('/'))) {
+    for (std::string below = below_mount(h, *cgroup);;
+         below.erase(below.find_last_of('/') == std::string::npos ? 0 : below.find_last_of('/'))) {
       const std::string directory = join_paths(h.mount_point, below);
       auto found = limit_in(join_paths(root, directory), h.unified);
-      if (found && (!result || found->value < result->value)) result = limit{found->value, join_paths(join_paths("/", directory), found->file)};
+      if (found && (!result || found->value < result->value))
+        result = limit{found->value, join_paths(join_paths("/", directory), found->file)};
       if (below.empty()) break;
     }
   }

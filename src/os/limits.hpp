@@ -20,9 +20,11 @@ struct limits {
   std::string memory_file;
 };
 
-// Reads the limits of the calling thread; of a bound worker, those it had before it was bound. With root "/" the kernel is asked (sched_getaffinity, get_mempolicy) and
-// /proc/self/status is the fallback; any other root is a copy of a /proc and /sys tree, for tests.
-// The quota (and the memory) is the smallest of the process's cgroup and its ancestors, version 1 or 2, as far as they are mounted.
+// Reads the limits of the calling thread; of a bound worker, those it had before it was bound. With root "/" the kernel
+// is asked (sched_getaffinity, get_mempolicy) and /proc/self/status is the fallback; any other root is a copy of a
+// /proc and /sys tree, for tests.
+// The quota (and the memory) is the smallest of the process's cgroup and its ancestors, version 1 or 2, as far as they
+// are mounted.
 // Never throws on missing or malformed files: what cannot be read is unknown or unlimited. Costs some file reads.
 limits read_limits(const std::filesystem::path& root = "/");
 
@@ -32,8 +34,8 @@ std::optional<std::vector<int>> parse_index_list(std::string_view text);
 // The reverse: {0,1,2,3,8} becomes "0-3,8". Expects ascending indices.
 std::string format_index_list(const std::vector<int>& indices);
 
-// "a" and "b", or "a/" and "/b": "a/b"; nothing and "b": "b". In place of std::filesystem::path's operator/, which in GCC's
-// library (12) destroys what is not there when it finds no memory.
+// "a" and "b", or "a/" and "/b": "a/b"; nothing and "b": "b". In place of std::filesystem::path's operator/, which in
+// GCC's library (12) destroys what is not there when it finds no memory.
 std::string join_paths(std::string_view left, std::string_view right);
 
 }  // namespace weir::os

@@ -13,8 +13,8 @@ constinit atomic<std::uint32_t> implementation::generation{0};
 
 namespace {
 
-// Shields are readers, forks are writers. Writers come first, or several threads that always have a shield would keep a fork
-// from happening at all; so a thread takes the lock once, whatever the number of its shields.
+// Shields are readers, forks are writers. Writers come first, or several threads that always have a shield would keep a
+// fork from happening at all; so a thread takes the lock once, whatever the number of its shields.
 constexpr pthread_rwlock_t nobody_there = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 constinit pthread_rwlock_t shields = nobody_there;
 thread_local constinit int own_shields = 0;

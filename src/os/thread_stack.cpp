@@ -17,8 +17,8 @@
 namespace weir::os {
 namespace {
 
-// Tasks in tasks: a level takes some 500 bytes of its own, so this is some hundred thousand levels with small frames. More:
-// some hundred workers would fill the 47 bits of addresses that a process has.
+// Tasks in tasks: a level takes some 500 bytes of its own, so this is some hundred thousand levels with small frames.
+// More: some hundred workers would fill the 47 bits of addresses that a process has.
 constexpr std::size_t deep_stack_bytes = std::size_t{256} << 20;
 // Below a stack. A frame larger than this can miss it.
 constexpr std::size_t guard_bytes = std::size_t{64} << 10;
@@ -58,7 +58,8 @@ bool addresses_are_scarce() {
 class stack_memory {
  public:
   explicit stack_memory(std::size_t bytes) : guard_(in_pages(guard_bytes)), bytes_(in_pages(bytes)) {
-    void* const mapped = mmap(nullptr, guard_ + bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+    void* const mapped =
+        mmap(nullptr, guard_ + bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) return;
     low_ = static_cast<char*>(mapped);
     if (mprotect(low_ + guard_, bytes_, PROT_READ | PROT_WRITE) != 0) {
@@ -86,7 +87,8 @@ class stack_memory {
 
 // Halves until there is room.
 std::unique_ptr<stack_memory> map_stack(const stack_size& size) {
-  for (std::size_t bytes = std::max(size.wanted_bytes, size.least_bytes);; bytes = std::max(bytes / 2, size.least_bytes)) {
+  for (std::size_t bytes = std::max(size.wanted_bytes, size.least_bytes);;
+       bytes = std::max(bytes / 2, size.least_bytes)) {
     auto stack = std::make_unique<stack_memory>(bytes);
     if (stack->mapped()) return stack;
     if (bytes == size.least_bytes) throw std::system_error(ENOMEM, std::generic_category());
@@ -95,7 +97,9 @@ std::unique_ptr<stack_memory> map_stack(const stack_size& size) {
 
 }  // namespace
 
-std::size_t least_stack_bytes() { return in_pages(static_cast<std::size_t>(std::max(sysconf(_SC_THREAD_STACK_MIN), 0L)) + room_for_a_task_bytes); }
+std::size_t least_stack_bytes() {
+  return in_pages(static_cast<std::size_t>(std::max(sysconf(_SC_THREAD_STACK_MIN), 0L)) + room_for_a_task_bytes);
+}
 
 stack_size usual_stack() {
   const std::size_t ordinary = default_stack_bytes();
@@ -130,7 +134,10 @@ struct thread::started {
   }
 };
 
-thread::thread(stack_size size, std::function<void(stack_bounds)> run) : started_(new started{map_stack(size), std::move(run), allowed_before_binding()}) { started_->create(); }
+thread::thread(stack_size size, std::function<void(stack_bounds)> run)
+    : started_(new started{map_stack(size), std::move(run), allowed_before_binding()}) {
+  started_->create();
+}
 thread::thread(thread&&) noexcept = default;
 thread::~thread() {
   if (started_ != nullptr) join();

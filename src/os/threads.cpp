@@ -18,12 +18,16 @@ constexpr std::size_t bits_per_word = 8 * sizeof(unsigned long);
 
 // CPU numbers beyond CPU_SETSIZE exist: the mask is as long as these need.
 std::vector<unsigned long> mask_of(const std::vector<int>& os_cpus) {
-  std::vector<unsigned long> mask(static_cast<std::size_t>(*std::max_element(os_cpus.begin(), os_cpus.end())) / bits_per_word + 1);
-  for (const int cpu : os_cpus) mask[static_cast<std::size_t>(cpu) / bits_per_word] |= 1UL << (static_cast<std::size_t>(cpu) % bits_per_word);
+  std::vector<unsigned long> mask(
+      static_cast<std::size_t>(*std::max_element(os_cpus.begin(), os_cpus.end())) / bits_per_word + 1);
+  for (const int cpu : os_cpus)
+    mask[static_cast<std::size_t>(cpu) / bits_per_word] |= 1UL << (static_cast<std::size_t>(cpu) % bits_per_word);
   return mask;
 }
 
-bool set_affinity(const std::vector<unsigned long>& mask) { return syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(unsigned long), mask.data()) == 0; }
+bool set_affinity(const std::vector<unsigned long>& mask) {
+  return syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(unsigned long), mask.data()) == 0;
+}
 
 thread_local constinit const cpu_binding* bound = nullptr;  // of the calling thread, if it is bound
 

@@ -9,8 +9,9 @@
 
 namespace weir::os {
 
-// Binds the thread on whose stack it lies. What the thread was allowed before is kept here and not in thread_local objects:
-// those with destructors end the process where there is no memory for them, and may be gone before a runtime is.
+// Binds the thread on whose stack it lies. What the thread was allowed before is kept here and not in thread_local
+// objects: those with destructors end the process where there is no memory for them, and may be gone before a runtime
+// is.
 class cpu_binding {
  public:
   cpu_binding() = default;
@@ -51,8 +52,8 @@ struct stack_size {
 
 // The smallest that can be asked for: what the system needs for itself, and room for a task.
 std::size_t least_stack_bytes();
-// For deep recursion: 256 MiB of addresses, of which only what is used becomes memory. Where addresses are scarce (32 bits,
-// ulimit -v) or count as memory (vm.overcommit_memory is 2), and where the system's default is larger: that.
+// For deep recursion: 256 MiB of addresses, of which only what is used becomes memory. Where addresses are scarce (32
+// bits, ulimit -v) or count as memory (vm.overcommit_memory is 2), and where the system's default is larger: that.
 stack_size usual_stack();
 
 // A thread with a stack of its own size, which a std::thread cannot have, and that is not bound if its creator is.

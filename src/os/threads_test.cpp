@@ -68,10 +68,12 @@ TEST(thread, where_addresses_are_limited_the_stack_is_smaller) {
   const int status = status_of_child([] {
     const rlimit limit{mapped_bytes() + (std::size_t{80} << 20), RLIM_INFINITY};
     if (setrlimit(RLIMIT_AS, &limit) != 0) return nothing_limits;
-    if (mmap(nullptr, std::size_t{1} << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED) return nothing_limits;
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (mmap(nullptr, std::size_t{1} << 30, PROT_NONE, flags, -1, 0) != MAP_FAILED) return nothing_limits;
     std::size_t bytes = 0;
     // What the system has by default can be more than what is left, too.
-    thread({std::size_t{256} << 20, least_stack_bytes()}, [&](stack_bounds s) { bytes = static_cast<std::size_t>(s.high - s.low); }).join();
+    const auto measure = [&](stack_bounds s) { bytes = static_cast<std::size_t>(s.high - s.low); };
+    thread({std::size_t{256} << 20, least_stack_bytes()}, measure).join();
     if (bytes != std::size_t{64} << 20) return 1;
     if (usual_stack().wanted_bytes != usual_stack().least_bytes) return 2;
     try {
@@ -81,7 +83,8 @@ TEST(thread, where_addresses_are_limited_the_stack_is_smaller) {
     }
     return 4;
   });
-  if (status == nothing_limits) GTEST_SKIP() << "the system does not limit addresses (QEMU's user-mode emulator does not)";
+  if (status == nothing_limits)
+    GTEST_SKIP() << "the system does not limit addresses (QEMU's user-mode emulator does not)";
   EXPECT_EQ(status, 0);
 }
 #endif
@@ -103,8 +106,10 @@ TEST(affinity, a_bound_thread_knows_what_it_was_allowed_and_its_child_gets_it_ba
     bound = affinity_of_this_thread() == std::vector{before->back()};
     binding.bind({before->front()});
     remembered = allowed_before_binding() == before;
-    thread({std::size_t{1} << 20, std::size_t{1} << 20}, [&](stack_bounds) { threads_are_free = affinity_of_this_thread() == before; }).join();
-    child_status = status_of_child([&] { return affinity_of_this_thread() == before && !allowed_before_binding() ? 0 : 1; });
+    const auto look = [&](stack_bounds) { threads_are_free = affinity_of_this_thread() == before; };
+    thread({std::size_t{1} << 20, std::size_t{1} << 20}, look).join();
+    child_status =
+        status_of_child([&] { return affinity_of_this_thread() == before && !allowed_before_binding() ? 0 : 1; });
   }).join();
   if (!bound) GTEST_SKIP() << "the system does not bind threads";
   EXPECT_TRUE(remembered);

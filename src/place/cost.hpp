@@ -7,7 +7,7 @@
 
 namespace weir::place {
 
-// Weighted bytes by node (seed 000 Algorithm 1, lines 5-21).
+// Weighted bytes by node (Drebes et al., PACT 2016, section 2.3, Algorithm 1, lines 5-21).
 class byte_tally {
  public:
   void add(std::uint64_t bytes, int node, double weight) {

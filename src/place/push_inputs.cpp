@@ -1,10 +1,10 @@
 // push-inputs: a ready task goes to the node from which its inputs are cheapest to read.
 //
-// Seed 000 section 2.3, Algorithm 1 with the heuristic "input only"; together with deferred allocation it is the
-// paper's DSA-OPT (section 3.3), weir's policy `local`.
+// Drebes, Pop, Heydemann, Cohen and Drach, PACT 2016, section 2.3: Algorithm 1 with the heuristic "input only".
+// Together with deferred allocation (section 3.3) it is the paper's DSA-OPT (section 5.1), weir's policy `local`.
 //
-// This file is the tutorial for a new policy: tally the bytes the task touches, decide. What is returned is a wish: a full
-// inbox on that node means the task stays here.
+// This file is the tutorial for a new policy: tally the bytes the task touches, decide. What is returned is a wish: a
+// full inbox on that node means the task stays here.
 #include "place/cost.hpp"
 
 namespace weir::place {
@@ -19,9 +19,10 @@ std::uint64_t bytes_of(flow::frame* task) {
 }
 
 // Tasks that only write decide where everything after them lives, and no data say where they should be. Left to
-// stealing (seed 000 section 3.2), the initial data are spread by chance: whoever is idle first gets most. Instead they
-// go to the workers' nodes in turn, as seed 003's DEP does (section II.A, "round-robin, with a stride"). Children of a
-// task that has data of its own stay with it: it has been placed, and they are part of it.
+// stealing, as in the paper (section 3.2), the initial data are spread by chance: whoever is idle first gets most.
+// Instead they go to the workers' nodes in turn, as under "dependence easy placement", a round robin with a stride
+// (README.md says whose). Children of a task that has data of its own stay with it: it has been placed, and they are
+// part of it.
 wish spread_initial(const view& v, flow::frame* task) {
   std::uint64_t written = 0;
   bool placed = false;

@@ -1,5 +1,6 @@
 // push-outputs: a ready task goes to the node from which its outputs are cheapest to write. Needs outputs that have
-// memory before the task runs, that is allocation at creation. Seed 000 section 2.3, Algorithm 1, "output only".
+// memory before the task runs, that is allocation at creation. Drebes et al., PACT 2016, section 2.3: Algorithm 1 with
+// the heuristic "output only".
 #include "place/cost.hpp"
 
 namespace weir::place {

@@ -1,5 +1,6 @@
 // push-weighted: a ready task goes to the node from which inputs and outputs together are cheapest to reach; a byte
-// written may weigh more than a byte read, because writes cost more. Seed 000 section 2.3, Algorithm 1, "weighted".
+// written may weigh more than a byte read, because writes cost more. Drebes et al., PACT 2016, section 2.3: Algorithm 1
+// with the heuristic "weighted".
 #include "place/cost.hpp"
 
 namespace weir::place {

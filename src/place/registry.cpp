@@ -20,7 +20,8 @@ struct entry {
   std::string_view parameters;  // names it takes, separated by spaces
 };
 
-// The three names that seed 000 evaluates one by one are all here, so that each can be measured alone.
+// The three heuristics that Drebes et al. evaluate one by one (PACT 2016, section 5.1) are all here, so that each can
+// be measured alone.
 constexpr std::array<entry, 9> table{{
     {"fifo", queues::central, nullptr, allocation::first_touch, ""},
     {"steal", queues::deques, nullptr, allocation::at_creation, ""},

@@ -1,4 +1,4 @@
-// Algorithm 1 (seed 000 section 2.3), worked by hand.
+// Algorithm 1 of Drebes et al., PACT 2016, section 2.3, worked by hand.
 #include <gtest/gtest.h>
 
 #include "place/test_task.hpp"

@@ -118,13 +118,20 @@ std::unique_ptr<trace::recorder> chosen_recorder(const runtime_options& o) {
 os::stack_size chosen_stack(const runtime_options& o) {
   constexpr std::uint64_t most_stack_bytes = std::uint64_t{1} << 40;  // more is a typing error
   const std::uint64_t least_bytes = os::least_stack_bytes();
-  const auto expected = [&] { return "; expected 0 (256 MiB where addresses are plenty), or " + std::to_string(least_bytes) + " to " + std::to_string(most_stack_bytes) + " bytes"; };
-  const auto possible = [&](std::uint64_t bytes) { return bytes == 0 || (bytes >= least_bytes && bytes <= most_stack_bytes); };
-  if (!possible(o.stack_bytes)) throw configuration_error("runtime_options::stack_bytes is " + std::to_string(o.stack_bytes) + expected());
+  const auto expected = [&] {
+    return "; expected 0 (256 MiB where addresses are plenty), or " + std::to_string(least_bytes) + " to " +
+           std::to_string(most_stack_bytes) + " bytes";
+  };
+  const auto possible = [&](std::uint64_t bytes) {
+    return bytes == 0 || (bytes >= least_bytes && bytes <= most_stack_bytes);
+  };
+  if (!possible(o.stack_bytes))
+    throw configuration_error("runtime_options::stack_bytes is " + std::to_string(o.stack_bytes) + expected());
   std::uint64_t bytes = o.stack_bytes;
   if (const char* text = environment("WEIR_STACK_BYTES"); text != nullptr && bytes == 0) {
     const auto [end, error] = std::from_chars(text, text + std::strlen(text), bytes);
-    if (error != std::errc() || *end != '\0' || !possible(bytes)) throw configuration_error(std::string("WEIR_STACK_BYTES=") + text + expected());
+    if (error != std::errc() || *end != '\0' || !possible(bytes))
+      throw configuration_error(std::string("WEIR_STACK_BYTES=") + text + expected());
   }
   return bytes == 0 ? os::usual_stack() : os::stack_size{bytes, bytes};
 }

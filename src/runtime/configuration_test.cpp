@@ -55,12 +55,16 @@ TEST(chosen_machine, the_variable_where_the_option_is_open) {
 }
 
 TEST(misspelt_variable, near_names_and_no_others) {
-  for (const auto& [name, meant] : {std::pair{"WEIR_WORKER", "WEIR_WORKERS"}, {"WEIR_STAST", "WEIR_STATS"}, {"WEIR_POLCY", "WEIR_POLICY"}, {"WEIR_MACHINES", "WEIR_MACHINE"}}) {
+  for (const auto& [name, meant] : {std::pair{"WEIR_WORKER", "WEIR_WORKERS"},
+                                    {"WEIR_STAST", "WEIR_STATS"},
+                                    {"WEIR_POLCY", "WEIR_POLICY"},
+                                    {"WEIR_MACHINES", "WEIR_MACHINE"}}) {
     const std::string said = misspelt_variable(std::string(name) + "=4");
     EXPECT_NE(said.find(name), std::string::npos) << said;
     EXPECT_NE(said.find(std::string("did you mean ") + meant + "?"), std::string::npos) << said;
   }
-  for (const char* other : {"WEIR_WORKERS=4", "WEIR_MACHINE=", "WEIR_TEST_SEED=1", "WEIR_MODEL_RUNS=2", "WEIR_STRESS_SECONDS=2", "WEIR_GUEST_NODES=2", "WEIR_=1", "weir_workers=1", "HOME=/", ""})
+  for (const char* other : {"WEIR_WORKERS=4", "WEIR_MACHINE=", "WEIR_TEST_SEED=1", "WEIR_MODEL_RUNS=2",
+                            "WEIR_STRESS_SECONDS=2", "WEIR_GUEST_NODES=2", "WEIR_=1", "weir_workers=1", "HOME=/", ""})
     EXPECT_EQ(misspelt_variable(other), "") << other;
 }
 

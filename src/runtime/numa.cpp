@@ -11,7 +11,8 @@ namespace {
 
 const std::vector<machine::node>& host_nodes() {
   const os::fork_shield shield;
-  static const auto& nodes = *new std::vector<machine::node>(machine::host().nodes);  // to the end: moves may be static objects'
+  // To the end: moves may be static objects'.
+  static const auto& nodes = *new std::vector<machine::node>(machine::host().nodes);
   return nodes;
 }
 

@@ -10,13 +10,18 @@
 namespace weir {
 namespace detail {
 
-runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, machine::cpu_claim c, std::unique_ptr<trace::recorder> r)
+runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, machine::cpu_claim c,
+                             std::unique_ptr<trace::recorder> r)
     : machine(std::move(m)),
       policy_name(p.name),
       cpus(std::move(c)),
       recorder(std::move(r)),
       engine(machine, cpus.worker_cpus(), std::move(p),
-             {.bind = chosen_binding(o), .backlog = o.backlog, .spin_ns = chosen_spin_ns(o, machine, cpus.worker_cpus().size()), .stack = chosen_stack(o), .recorder = recorder.get()}),
+             {.bind = chosen_binding(o),
+              .backlog = o.backlog,
+              .spin_ns = chosen_spin_ns(o, machine, cpus.worker_cpus().size()),
+              .stack = chosen_stack(o),
+              .recorder = recorder.get()}),
       start_ns(os::now_ns()) {
   engine.shared().runtime = this;
 }
@@ -237,7 +242,8 @@ runtime::runtime(const runtime_options& o) try : state_(nullptr, &detail::end_ru
   state_->print_statistics = print_statistics;
   detail::say_misspelt_variables();
 } catch (const std::bad_alloc&) {
-  throw error("a weir::runtime cannot be made: there is no memory left; expected a system that allows some MiB and 100 KiB a worker (ulimit -v, the container's limit of memory)");
+  throw error("a weir::runtime cannot be made: there is no memory left; expected a system that allows some MiB and 100 "
+              "KiB a worker (ulimit -v, the container's limit of memory)");
 }
 
 runtime::~runtime() = default;

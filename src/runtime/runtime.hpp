@@ -13,7 +13,8 @@ namespace weir::detail {
 // Behind weir::runtime. Lives until the runtime is gone and no datum or stream handle is left: handles may be
 // destroyed late, they may only not be used.
 struct runtime_state {
-  runtime_state(const runtime_options& options, machine::description m, place::policy p, machine::cpu_claim, std::unique_ptr<trace::recorder>);
+  runtime_state(const runtime_options& options, machine::description m, place::policy p, machine::cpu_claim,
+                std::unique_ptr<trace::recorder>);
 
   machine::description machine;
   std::string policy_name;

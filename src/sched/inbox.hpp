@@ -1,6 +1,6 @@
 // Through an inbox other workers hand tasks to a worker (or to a node): a bounded queue, many producers, many
 // consumers. A full inbox refuses, and the task stays with its sender: the bound is what keeps pushing from
-// flooding one worker (PACT'16, section 2).
+// flooding one worker (Drebes et al., PACT 2016, section 2.3).
 //
 // D. Vyukov's bounded MPMC queue: each cell carries a sequence number that says whose turn it is. README.md has the
 // invariants.

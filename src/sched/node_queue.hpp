@@ -1,5 +1,6 @@
 // The container of one node under the discipline queues::nodes: all its workers push and pop, and others steal from it
-// (seed 002, section VI: "an optimized structure which allows multiple operations at the same time").
+// (Rossignon et al., PDSEC 2013, section VI: "an optimized structure which allows multiple operations at the same
+// time").
 //
 // First in, first out. The front is the ring of inbox.hpp, in which pushes and pops meet only when it is empty or full;
 // what does not fit waits behind a lock. Tasks of high priority have a ring of their own.

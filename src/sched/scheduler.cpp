@@ -147,8 +147,8 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   return !stays && push_to_node(self, f, wish.node);
 }
 
-// Seed 002 section VI: to the node of its affinity, else to the nodes in turn. published() finds somebody if all of that
-// node are busy.
+// Rossignon et al., PDSEC 2013, section VI: to the node of its affinity, else to the nodes in turn. published() finds
+// somebody if all of that node are busy.
 void scheduler::push_to_container(slot_queues& self, frame* f) {
   int node = f->affinity >= 0 ? f->affinity : node_of_worker(0);
   const auto& others = nodes_by_distance_[static_cast<std::size_t>(node)];
@@ -164,7 +164,7 @@ void scheduler::push_to_container(slot_queues& self, frame* f) {
   if (sleep.sleeping() > 0) wake_one_of_node(node);
 }
 
-// Seed 002 section VI: a flexible affinity is a priority.
+// Rossignon et al., PDSEC 2013, section VI: a flexible affinity is a priority.
 frame* scheduler::take_from_far_containers(slot_queues& self) {
   for (int node : nodes_by_distance_[static_cast<std::size_t>(self.node)])
     if (frame* f = containers_[static_cast<std::size_t>(node)].pop()) {
@@ -175,7 +175,7 @@ frame* scheduler::take_from_far_containers(slot_queues& self) {
   return nullptr;
 }
 
-// Seed 000 Algorithm 1, lines 29-33: to the inbox of a random worker of that node.
+// Drebes et al., PACT 2016, section 2.3, Algorithm 1, lines 29-33: to the inbox of a random worker of that node.
 bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   const auto& workers = workers_of_node_[static_cast<std::size_t>(node)];
   if (workers.empty()) return false;

@@ -236,7 +236,8 @@ class writer : public visitor {
     for (std::size_t w = 0; w < about_.worker_nodes.size(); w++) {
       const int thread = first_thread + static_cast<int>(w), process = process_of(static_cast<int>(w));
       const std::vector<int>& cpus = about_.worker_cpus[w];
-      const std::string cpu = about_.bound ? (cpus.size() == 1 ? " (CPU " : " (CPUs ") + os::format_index_list(cpus) + ")" : "";
+      const std::string cpu =
+          about_.bound ? (cpus.size() == 1 ? " (CPU " : " (CPUs ") + os::format_index_list(cpus) + ")" : "";
       metadata("thread_name", process, thread, "\"name\":\"worker " + std::to_string(w) + cpu + "\"");
       metadata("thread_sort_index", process, thread, "\"sort_index\":" + std::to_string(w));
     }
@@ -325,7 +326,9 @@ void write_chrome(const std::string& path, const about& a, common& c, const std:
   out.close();
   std::uint64_t lost = 0;
   for (const log* l : logs) lost += l->lost();
-  if (lost > 0) throw error("trace file " + path + ": " + std::to_string(lost) + (lost == 1 ? " task is" : " tasks are") + " missing, there was no room for them in memory or beside it");
+  if (lost > 0)
+    throw error("trace file " + path + ": " + std::to_string(lost) + (lost == 1 ? " task is" : " tasks are") +
+                " missing, there was no room for them in memory or beside it");
   if (unreadable > 0) throw error("trace file " + path + ": incomplete, what was laid aside on disk could not be read back");
 }
 

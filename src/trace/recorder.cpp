@@ -50,7 +50,8 @@ int next_number(const std::string& path) {
 std::string numbered(const std::string& path, int number) {
   if (number == 1) return path;
   const fs::path p(path);
-  return os::join_paths(p.parent_path().native(), p.stem().native() + "." + std::to_string(number) + p.extension().native());
+  return os::join_paths(p.parent_path().native(),
+                        p.stem().native() + "." + std::to_string(number) + p.extension().native());
 }
 
 // Places that a worker's log samples: its own node; worker 0's also those that nobody else looks at.

@@ -225,7 +225,9 @@ TEST_F(trace_test, a_file_that_cannot_be_written_is_refused_at_once) {
   EXPECT_TRUE(fs::is_empty(folder));
 }
 
-about one_worker() { return {.policy = "local", .machine = "a \"quoted\" one", .nodes = 1, .worker_nodes = {0}, .worker_cpus = {{0}}}; }
+about one_worker() {
+  return {.policy = "local", .machine = "a \"quoted\" one", .nodes = 1, .worker_nodes = {0}, .worker_cpus = {{0}}};
+}
 
 TEST_F(trace_test, without_tasks_there_is_no_file_and_each_runtime_has_its_own) {
   const auto run = [&](int tasks) {

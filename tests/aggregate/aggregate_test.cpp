@@ -257,7 +257,7 @@ TEST(aggregate, depth_fronts_are_never_larger_than_allowed) {
   }
 }
 
-// Seed 002, section IV.A: CD(4) makes 2500 aggregates of the million tasks of a cube.
+// Rossignon et al., PDSEC 2013, section IV.A: CD(4) makes 2500 aggregates of the million tasks of a cube.
 TEST(aggregate, a_cube_becomes_rows_and_then_blocks_of_four_rows) {
   const index n = 20;
   const test_graph g = cube(n);

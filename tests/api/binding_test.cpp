@@ -60,7 +60,8 @@ TEST(binding, one_worker_for_each_cpu_has_that_alone) {
   EXPECT_EQ(used, std::set<int>(all.begin(), all.end()));
 }
 
-// Neither two runtimes nor two processes may meet on one CPU while others are free: they have the choice, or different ones.
+// Neither two runtimes nor two processes may meet on one CPU while others are free: they have the choice, or different
+// ones.
 TEST(binding, small_runtimes_are_not_all_on_the_first_cpu) {
   if (!binding_works() || too_small(2)) GTEST_SKIP() << "one CPU, or the system does not bind threads";
   runtime first({.workers = 1}), second({.workers = 1});
@@ -89,7 +90,8 @@ TEST(binding, a_runtime_made_in_a_task_has_the_process_to_itself) {
     EXPECT_EQ(ran, 100);
     runtime unbound({.bind = false});
     EXPECT_TRUE(unbound.cpus_of_worker(0).empty());
-    if (std::getenv("WEIR_WORKERS") == nullptr) unbound.run([&] { EXPECT_EQ(static_cast<int>(allowed_here().size()), all); });
+    if (std::getenv("WEIR_WORKERS") == nullptr)
+      unbound.run([&] { EXPECT_EQ(static_cast<int>(allowed_here().size()), all); });
   });
 }
 
@@ -101,8 +103,10 @@ TEST(binding, described_machines_bind_nothing) {
 
 // As some containers and sandboxes do.
 bool refuse_getaffinity(int error) {
-  sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getaffinity, 0, 1),
-                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getaffinity, 0, 1),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   const sock_fprog filter{std::size(program), program};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }

@@ -99,7 +99,9 @@ TEST(depth, endless_nested_waits_end_with_an_error) {
     } catch (const error& e) {
       message = e.what();
     }
-    for (const char* part : {" tasks deep", "stack of 1048576 bytes", "runtime_options::stack_bytes", "WEIR_STACK_BYTES", "less recursion"}) WEIR_EXPECT_CONTAINS(message, part);
+    for (const char* part : {" tasks deep", "stack of 1048576 bytes", "runtime_options::stack_bytes",
+                             "WEIR_STACK_BYTES", "less recursion"})
+      WEIR_EXPECT_CONTAINS(message, part);
     EXPECT_LT(d.deepest, 100'000);
     EXPECT_GT(d.deepest, 50);
     rt.wait();

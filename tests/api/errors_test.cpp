@@ -244,7 +244,8 @@ TEST(errors, that_nobody_waits_for_are_said_at_the_end) {
     runtime rt({.workers = 2});
     rt.spawn({.name = "bad"}, [] { throw std::runtime_error("boom"); });
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "weir: task bad failed: boom; nobody called weir::runtime::wait(), which throws this\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "weir: task bad failed: boom; nobody called weir::runtime::wait(), which throws this\n");
   testing::internal::CaptureStderr();
   {
     runtime rt({.workers = 2});
@@ -255,7 +256,8 @@ TEST(errors, that_nobody_waits_for_are_said_at_the_end) {
     rt.spawn([] { throw 1; });
     EXPECT_THROW(rt.wait(), task_failed);  // told: not said again
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "weir: task worse failed: bang; nobody called weir::scope::wait(), which throws this\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "weir: task worse failed: bang; nobody called weir::scope::wait(), which throws this\n");
 }
 
 }  // namespace

@@ -158,7 +158,8 @@ TEST(fork_while_others, make_and_end_runtimes_does_not_hang) {
       }
     });
   const std::size_t children = effort(12);
-  for (std::size_t i = 0; i < children; i++) EXPECT_EQ(in_child([] { return sanitized ? 0 : use_a_runtime(); }), 0) << "child " << i;
+  for (std::size_t i = 0; i < children; i++)
+    EXPECT_EQ(in_child([] { return sanitized ? 0 : use_a_runtime(); }), 0) << "child " << i;
   over = true;
   for (std::thread& t : makers) t.join();
 }

@@ -1,4 +1,5 @@
-// The policy node-queues (seed 002, section VI): strict and flexible affinities, the nodes in turn without one.
+// The policy node-queues (Rossignon et al., PDSEC 2013, section VI): strict and flexible affinities, the nodes in turn
+// without one.
 #include "tests/support/support.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
-// Tasks that wait for what cannot come before they end: for their own scope, which is then every other task in it, or for
-// each other, which is an error that names them.
+// Tasks that wait for what cannot come before they end: for their own scope, which is then every other task in it, or
+// for each other, which is an error that names them.
 #include "tests/support/support.hpp"
 
 #include <numeric>

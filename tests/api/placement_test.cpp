@@ -69,12 +69,14 @@ std::vector<data<int>> blocks_on_nodes(runtime& rt) {
   return blocks;
 }
 
-// All workers stand behind gates while a reader of each block is created, that of `node` last. Then the only worker of that
-// node goes on: what was sent to it comes first, what lies elsewhere it could at most steal. Returns whose reader it ran.
+// All workers stand behind gates while a reader of each block is created, that of `node` last. Then the only worker of
+// that node goes on: what was sent to it comes first, what lies elsewhere it could at most steal. Returns whose reader
+// it ran.
 int first_reader_run_on(runtime& rt, const std::vector<data<int>>& blocks, int node) {
   const int nodes = rt.nodes();
   std::vector<gate> gates(static_cast<std::size_t>(nodes));
-  for (int n = 0; n < nodes; n++) rt.spawn({.affinity = require(n)}, [&g = gates[static_cast<std::size_t>(n)]] { g.pass(); });
+  for (int n = 0; n < nodes; n++)
+    rt.spawn({.affinity = require(n)}, [&g = gates[static_cast<std::size_t>(n)]] { g.pass(); });
   for (gate& g : gates) g.await_arrivals(1);
   std::atomic<int> first{-1};
   for (int i = 1; i <= nodes; i++) {

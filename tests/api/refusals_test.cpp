@@ -197,7 +197,8 @@ TEST_F(refusals, what_another_runtime_made_is_refused) {
     WEIR_EXPECT_CONTAINS(message, "belongs to another weir::runtime");
     return message;
   };
-  WEIR_EXPECT_CONTAINS(refused([&] { rt.spawn({.name = "reader"}, in(foreign), nothing); }), "task reader: datum theirs");
+  WEIR_EXPECT_CONTAINS(refused([&] { rt.spawn({.name = "reader"}, in(foreign), nothing); }),
+                       "task reader: datum theirs");
   refused([&] { rt.spawn(out(foreign), nothing); });
   refused([&] { rt.spawn(inout(foreign), nothing); });
   refused([&] { rt.spawn(in(own), out(own), in(foreign), nothing); });

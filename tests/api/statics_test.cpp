@@ -71,7 +71,8 @@ TEST(statics, data_that_outlive_their_runtime) {
               static data<int> before;
               static std::optional<stream<int>> pipe;
               static runtime rt({.workers = 2});
-              static data<int> after = rt.make_data(std::vector<int>{1, 2, 3}), large = rt.make_data(std::vector<int>(20'000'000));
+              static data<int> after = rt.make_data(std::vector<int>{1, 2, 3}),
+                               large = rt.make_data(std::vector<int>(20'000'000));
               before = rt.make_data<int>(1000);
               pipe = rt.make_stream<int>();
               rt.spawn(inout(after), pipe->push(1), [](auto v, auto p) { p[0] = v[0]; });

@@ -1,24 +1,8 @@
-// A system that allows no more threads. This program has a pthread_create of its own, which refuses when it is told to.
+// A system that allows no more threads.
 #include "tests/support/support.hpp"
+#include "tests/support/thread_limit.hpp"
 
-#include <cerrno>
-
-#include <dlfcn.h>
-#include <pthread.h>
-
-#ifndef WEIR_TEST_SANITIZED  // sanitizers have their own
-
-namespace {
-std::atomic<int> threads_allowed{-1};  // below 0: any number
-}
-
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
-  using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
-  if (threads_allowed == 0) return EAGAIN;
-  if (threads_allowed > 0) threads_allowed--;
-  return real(thread, attributes, run, argument);
-}
+#ifndef WEIR_TEST_SANITIZED  // sanitizers have a pthread_create of their own
 
 namespace weir::test {
 namespace {
@@ -31,7 +15,7 @@ TEST(thread_limit, a_worker_that_cannot_be_started_is_an_error) {
       runtime rt({.workers = 8});
       ADD_FAILURE() << "eight workers with " << allowed << " threads";
     } catch (const error& e) {
-      EXPECT_NE(std::string(e.what()).find("worker " + std::to_string(allowed) + " of 8 cannot be started"), std::string::npos) << e.what();
+      WEIR_EXPECT_CONTAINS(e.what(), "worker " + std::to_string(allowed) + " of 8 cannot be started");
     }
     threads_allowed = -1;
   }

@@ -163,7 +163,8 @@ class Runs(unittest.TestCase):
             result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], *options)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertEqual(result.stdout.splitlines()[1], "  " + said)
-            self.assertEqual(len(weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], *options[:2], "--json").stdout.splitlines()), 1)
+            lines = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], *options[:2], "--json").stdout.splitlines()
+            self.assertEqual(len(lines), 1)
 
     def test_policies_with_parameters(self):
         result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--policy", "local,push-weighted:in=1,out=3,threshold=0,steal", "--json")

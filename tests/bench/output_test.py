@@ -11,10 +11,14 @@ import unittest
 WEIR = os.path.abspath(sys.argv.pop(1))
 PR_CAPBSET_DROP, CAP_SYS_ADMIN, CAP_SYS_RESOURCE = 24, 21, 24  # linux/prctl.h, linux/capability.h
 KERNEL = "bench jacobi-2d --size 32x32 --block 8x8 --iterations 2".split()
-SHOWING = [["--version"], ["--help"], ["help", "bench"], ["bench", "--help"], ["bench", "--list"], KERNEL, ["bench", "latency", "--buffer-kib", "128"],
-           "bench migration --pages small --iterations 1 --buffer-kib 64 --changes 2".split(), "bench aggregate --matrix cube:6 --coarsen S --repeat 1".split(),
-           ["topo"], ["topo", "--explain"], ["solve", "--matrix", "cube:5"], ["trace", "summary", "t.json"], ["trace", "dot", "t.json"], ["eval", "--list"]]
-WITH_JSON = [c for c in SHOWING if c[0] in ("topo", "solve") or c[:2] == ["trace", "summary"] or (c[0] == "bench" and c[1] not in ("--list", "--help"))]
+MIGRATION = "bench migration --pages small --iterations 1 --buffer-kib 64 --changes 2"
+SHOWING = [["--version"], ["--help"], ["help", "bench"], ["bench", "--help"], ["bench", "--list"], KERNEL,
+           ["bench", "latency", "--buffer-kib", "128"], MIGRATION.split(),
+           "bench aggregate --matrix cube:6 --coarsen S --repeat 1".split(),
+           ["topo"], ["topo", "--explain"], ["solve", "--matrix", "cube:5"],
+           ["trace", "summary", "t.json"], ["trace", "dot", "t.json"], ["eval", "--list"]]
+WITH_JSON = [c for c in SHOWING if c[0] in ("topo", "solve") or c[:2] == ["trace", "summary"]
+             or (c[0] == "bench" and c[1] not in ("--list", "--help"))]
 
 
 class InFolder(unittest.TestCase):
@@ -24,8 +28,8 @@ class InFolder(unittest.TestCase):
         self.folder = temporary.name
 
     def run_in_shell(self, redirection, command, **more):
-        return subprocess.run(["sh", "-c", f'exec "$@" {redirection}', "sh", WEIR, *command], cwd=self.folder, capture_output=True, text=True,
-                              timeout=120, stdin=subprocess.DEVNULL, **more)
+        return subprocess.run(["sh", "-c", f'exec "$@" {redirection}', "sh", WEIR, *command], cwd=self.folder,
+                              capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, **more)
 
     def make_trace(self):
         self.assertEqual(self.run_in_shell("", [*KERNEL, "--trace", "t.json"]).returncode, 0)
@@ -37,7 +41,8 @@ class StandardOutput(InFolder):
         for command in [*SHOWING, *([*c, "--json"] for c in WITH_JSON)]:
             with self.subTest(command=command, redirection=redirection):
                 result = self.run_in_shell(redirection, command)
-                self.assertEqual((result.returncode, result.stderr), (1, f"weir: standard output cannot be written: {reason}\n"))
+                self.assertEqual((result.returncode, result.stderr),
+                                 (1, f"weir: standard output cannot be written: {reason}\n"))
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
     def test_full(self):
@@ -50,7 +55,8 @@ class StandardOutput(InFolder):
         self.assertEqual(self.run_in_shell(">&-", ["solve", "--matrix", "cube:3", "-o", "x.mtx"]).returncode, 1)
         with open(os.path.join(self.folder, "x.mtx"), encoding="utf-8") as file:
             lines = file.read().splitlines()
-        self.assertEqual((lines[0], lines[1].split(), len(lines)), ("%%MatrixMarket matrix array real general", ["27", "1"], 29))
+        self.assertEqual((lines[0], lines[1].split(), len(lines)),
+                         ("%%MatrixMarket matrix array real general", ["27", "1"], 29))
 
     def test_a_reader_that_is_gone_ends_the_command_quietly(self):
         reading, writing = os.pipe()
@@ -86,18 +92,21 @@ class Threads(InFolder):
 
     @staticmethod
     def forbid_threads():
-        if os.geteuid() == 0:  # Who has no such limit. Another real user has one, but with the capabilities that lift it.
+        # Root has no such limit. Another real user has one, but with the capabilities that lift it.
+        if os.geteuid() == 0:
             for capability in (CAP_SYS_ADMIN, CAP_SYS_RESOURCE):
                 ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
             os.setresuid(54321, 0, 0)
         resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
 
     def forbidden(self, command):
-        return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, preexec_fn=self.forbid_threads)
+        return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
+                              preexec_fn=self.forbid_threads)
 
     def setUp(self):
         super().setUp()
-        probe = "import sys, threading\ntry:\n  threading.Thread(target=print).start()\nexcept RuntimeError:\n  sys.exit(3)"
+        probe = ("import sys, threading\ntry:\n  threading.Thread(target=print).start()\n"
+                 "except RuntimeError:\n  sys.exit(3)")
         try:
             if self.forbidden([sys.executable, "-c", probe]).returncode != 3:
                 self.skipTest("the system lets any number of threads start")
@@ -107,8 +116,8 @@ class Threads(InFolder):
             self.skipTest("the system lets nobody change the limit of threads")
 
     def test_one_sentence(self):
-        for command in ["topo --measure --measure-mib 1 --measure-runs 1", "topo --explain", "bench latency --buffer-kib 64",
-                        "bench migration --pages small --iterations 1 --buffer-kib 64 --changes 2", "bench jacobi-2d", "solve --matrix cube:3"]:
+        for command in ["topo --measure --measure-mib 1 --measure-runs 1", "topo --explain",
+                        "bench latency --buffer-kib 64", MIGRATION, "bench jacobi-2d", "solve --matrix cube:3"]:
             with self.subTest(command=command):
                 result = self.forbidden([WEIR, *command.split()])
                 self.assertIn(result.returncode, (1, 2))

@@ -1,5 +1,5 @@
-"""Wrong command lines: each is answered in one sentence that says what was wrong and what was expected, with status 2, and
-leaves nothing behind. Usage: refusals_test.py PATH-OF-WEIR; with --print it prints the transcript instead."""
+"""Wrong command lines: each is answered in one sentence that says what was wrong and what was expected, with status 2,
+and leaves nothing behind. Usage: refusals_test.py PATH-OF-WEIR; with --print it prints the transcript instead."""
 import os
 import shlex
 import subprocess
@@ -71,8 +71,8 @@ def answer(line, folder):
     variables = dict(word.split("=", 1) for word in words if word.startswith("WEIR_"))
     arguments = [word for word in words if not word.startswith("WEIR_")]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
-    return subprocess.run([WEIR, *arguments], cwd=folder, env={**environment, **variables}, capture_output=True, text=True,
-                          timeout=120, stdin=subprocess.DEVNULL)
+    return subprocess.run([WEIR, *arguments], cwd=folder, env={**environment, **variables}, capture_output=True,
+                          text=True, timeout=120, stdin=subprocess.DEVNULL)
 
 
 def shell_line(line):

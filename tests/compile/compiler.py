@@ -16,7 +16,8 @@ class Compiler:
 
     def __init__(self, command, flags=(), standard="c++20"):
         self.command = command
-        self.flags = [f"-std={standard}", *(f"-I{ROOT / folder}" for folder in ("include", "solver/include", "src")), *flags]
+        folders = ("include", "solver/include", "src")
+        self.flags = [f"-std={standard}", *(f"-I{ROOT / folder}" for folder in folders), *flags]
         self._folder = None
         self._first = []
 

@@ -81,13 +81,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cxx", default="c++")
     parser.add_argument("--cc", default="cc")
-    parser.add_argument("--link", action="append", default=[], help="a library that programs need; without any they are only compiled")
+    parser.add_argument("--link", action="append", default=[],
+                        help="a library that programs need; without any they are only compiled")
     parser.add_argument("files", nargs="*", help="default: all of the repository")
     options = parser.parse_args()
     tree = Tree(compiler.ROOT)
     files = options.files or tree.with_suffix(".md")
     blocks = [block for file in files for block in blocks_of(file, tree.text(file))]
-    compilers = {"c++": compiler.Compiler(options.cxx, WARNINGS), "c": compiler.Compiler(options.cc, WARNINGS, standard="c11")}
+    compilers = {"c++": compiler.Compiler(options.cxx, WARNINGS),
+                 "c": compiler.Compiler(options.cc, WARNINGS, standard="c11")}
     found = compiler.each(lambda block: problem(block, compilers, options.link), blocks)
     for block, text in zip(blocks, found):
         if text:

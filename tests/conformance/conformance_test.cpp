@@ -108,7 +108,7 @@ TEST_P(conformance, a_stencil_and_its_statistics) {
   EXPECT_DOUBLE_EQ(s.locality(), static_cast<double>(s.read_bytes_by_distance[0] + s.write_bytes_by_distance[0]) / all);
   EXPECT_EQ(s.peak_buffer_bytes_by_node.size(), static_cast<std::size_t>(s.nodes));
   const place::policy p = place::parse(std::get<0>(GetParam()));
-  // Seed 000 section 3: every write is local. Nothing is updated in place here.
+  // Drebes et al., PACT 2016, section 3.2: every write is local. Nothing is updated in place here.
   if (p.outputs == flow::allocation::deferred) { EXPECT_EQ(s.write_local(), declared.written); }
   if (p.discipline != place::queues::inboxes) { EXPECT_EQ(s.pushes + s.pushes_refused, 0u); }
   EXPECT_LE(s.pushes, s.tasks);

@@ -65,7 +65,9 @@ const bool can_fail_mappings = true, can_fail_threads = true;
 }  // namespace weir::test
 
 void* operator new(std::size_t bytes) { return weir::test::allocate(bytes, 0); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) { return weir::test::allocate(bytes, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return weir::test::allocate(bytes, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* p) noexcept { weir::test::release(p); }
 void operator delete(void* p, std::size_t) noexcept { weir::test::release(p); }
 void operator delete(void* p, std::align_val_t) noexcept { weir::test::release(p); }
@@ -88,7 +90,9 @@ void* operator new(std::size_t bytes, std::align_val_t alignment, const std::not
     return nullptr;
   }
 }
-void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& t) noexcept { return operator new(bytes, alignment, t); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& t) noexcept {
+  return operator new(bytes, alignment, t);
+}
 void operator delete[](void* p) noexcept { weir::test::release(p); }
 void operator delete[](void* p, std::size_t) noexcept { weir::test::release(p); }
 void operator delete[](void* p, std::align_val_t) noexcept { weir::test::release(p); }
@@ -112,7 +116,8 @@ extern "C" int munmap(void* p, std::size_t bytes) noexcept {
   return static_cast<int>(result);
 }
 
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                              void* argument) {
   using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
   if (weir::test::fails(weir::test::threads_left)) return EAGAIN;

@@ -1,5 +1,5 @@
-// A system that runs out of memory or threads when a test wants it to. Programs that include failing.cpp have an operator
-// new, an mmap and a pthread_create of their own: they count, and refuse what they are told to.
+// A system that runs out of memory or threads when a test wants it to. Programs that include failing.cpp have an
+// operator new, an mmap and a pthread_create of their own: they count, and refuse what they are told to.
 #pragma once
 
 namespace weir::test {

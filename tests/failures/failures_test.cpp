@@ -68,8 +68,10 @@ void run_refs(runtime& rt) {
   const std::span<int> all(x);
   for (int i = 0; i < 10; i++) {
     rt.spawn(inout(ref(all)), [](auto v) { for (int& e : v) e++; });
-    for (std::size_t k = 0; k < 5; k++) rt.spawn(inout(ref(all.subspan(7 * k, 20))), [](auto v) { for (int& e : v) e++; });
-    for (std::size_t k = 0; k < 9; k++) rt.spawn(in(ref(all.subspan(10 * k, 15))), in(ref(all.subspan(3, 5))), [](auto, auto) {});
+    const auto increment = [](auto v) { for (int& e : v) e++; };
+    for (std::size_t k = 0; k < 5; k++) rt.spawn(inout(ref(all.subspan(7 * k, 20))), increment);
+    for (std::size_t k = 0; k < 9; k++)
+      rt.spawn(in(ref(all.subspan(10 * k, 15))), in(ref(all.subspan(3, 5))), [](auto, auto) {});
     rt.spawn(in(ref(all.first(5))), out(ref(all.last(5))), inout(ref(all.subspan(2, 50))), [](auto, auto, auto) {});
   }
   rt.wait();
@@ -83,7 +85,9 @@ void run_streams(runtime& rt) {
   std::atomic<int> sum{0};
   const all_done done(rt);
   for (int i = 0; i < 6; i++) rt.spawn(s.push(3), [i](auto w) { std::ranges::fill(w, i); });
-  for (int i = 0; i < 4; i++) rt.spawn(s.peek(4), s.pop(2), s.tick(1), [&](auto look, auto take) { sum += look[3] - look[3] + take[0] - take[0] + 1; });
+  for (int i = 0; i < 4; i++)
+    rt.spawn(s.peek(4), s.pop(2), s.tick(1),
+             [&](auto look, auto take) { sum += look[3] - look[3] + take[0] - take[0] + 1; });
   for (int i = 0; i < 3; i++) rt.spawn(s.pop(4), [&](auto) { sum++; });  // windows before their pushes
   rt.spawn(s.push(6), [](auto w) { std::ranges::fill(w, 1); });
   rt.spawn(push_each(group, 2), [](auto) {});
@@ -249,8 +253,10 @@ struct program {
 };
 
 const std::vector<program>& programs() {
-  static const std::vector<program> all{{"tasks", run_tasks}, {"refs", run_refs}, {"streams", run_streams}, {"scopes", run_scopes}, {"graph", run_graph}, {"bulk", run_bulk}, {"coarse", run_coarse}, {"loops", run_loops},
-                                        {"wide", run_wide}, {"guests", run_guests}, {"release", run_release}, {"traced", run_traced}};
+  static const std::vector<program> all{{"tasks", run_tasks},   {"refs", run_refs},       {"streams", run_streams},
+                                        {"scopes", run_scopes}, {"graph", run_graph},     {"bulk", run_bulk},
+                                        {"coarse", run_coarse}, {"loops", run_loops},     {"wide", run_wide},
+                                        {"guests", run_guests}, {"release", run_release}, {"traced", run_traced}};
   return all;
 }
 
@@ -283,7 +289,8 @@ TEST_P(failures, of_allocations_in_a_runtime) {
   const program& p = programs()[GetParam()];
   for (const char* machine : {"", "nodes:2 cpus:2"}) {
     const runtime_options o{.workers = 2, .machine = machine};
-    require(succeeds([&] { p.run(*std::make_unique<runtime>(o)); }), "without a failure");  // and what is made once is there
+    // And what is made once is there.
+    require(succeeds([&] { p.run(*std::make_unique<runtime>(o)); }), "without a failure");
     bool goes_on = true;
     for (long nth = 1; goes_on && nth <= most_requests() && !HasFailure(); nth++) {
       SCOPED_TRACE(std::string(p.name) + " " + machine + ", request " + std::to_string(nth));
@@ -292,7 +299,8 @@ TEST_P(failures, of_allocations_in_a_runtime) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, failures, ::testing::Range(std::size_t{0}, programs().size()), [](const auto& i) { return std::string(programs()[i.param].name); });
+INSTANTIATE_TEST_SUITE_P(, failures, ::testing::Range(std::size_t{0}, programs().size()),
+                         [](const auto& i) { return std::string(programs()[i.param].name); });
 
 bool made_with_a_failure(const runtime_options& o, void (*fail)(long), long nth) {
   const footprint before = in_use();
@@ -311,7 +319,8 @@ TEST(failures_of_a_runtime, allocations_while_it_is_made_and_ends) {
   watchdog dog(600, "a runtime that ran out of memory");
   for (const char* machine : {"", "nodes:2 cpus:2"})
     for (const char* trace : {runtime_options::no_trace, "failures_test.json"}) {
-      const std::string file = trace == runtime_options::no_trace ? trace : ::testing::TempDir() + std::to_string(getpid()) + trace;
+      const std::string file =
+          trace == runtime_options::no_trace ? trace : ::testing::TempDir() + std::to_string(getpid()) + trace;
       const runtime_options o{.workers = 2, .machine = machine, .trace = file};
       require(succeeds([&] { run_tasks(*std::make_unique<runtime>(o)); }), "without a failure");
       bool goes_on = true;
@@ -319,7 +328,8 @@ TEST(failures_of_a_runtime, allocations_while_it_is_made_and_ends) {
         SCOPED_TRACE(std::string(machine) + ", request " + std::to_string(nth));
         goes_on = made_with_a_failure(o, fail_allocation, nth);
       }
-      for (int i = 1; i < 5000; i++) unlink((i == 1 ? file : file.substr(0, file.size() - 5) + "." + std::to_string(i) + ".json").c_str());
+      for (int i = 1; i < 5000; i++)
+        unlink((i == 1 ? file : file.substr(0, file.size() - 5) + "." + std::to_string(i) + ".json").c_str());
     }
 }
 

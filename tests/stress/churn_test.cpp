@@ -1,5 +1,5 @@
-// Everything that comes and goes while runtimes do: threads, tasks with runtimes of their own, forked children, libraries
-// that are loaded and unloaded, signals. Nothing may hang, crash or leak, and every task must have run.
+// Everything that comes and goes while runtimes do: threads, tasks with runtimes of their own, forked children,
+// libraries that are loaded and unloaded, signals. Nothing may hang, crash or leak, and every task must have run.
 // WEIR_STRESS_SECONDS=N: for N seconds.
 #include "tests/support/support.hpp"
 
@@ -66,7 +66,8 @@ void expect_good_end(pid_t child) {
   ASSERT_GT(child, 0) << std::strerror(errno);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  EXPECT_FALSE(WIFSIGNALED(status)) << "the child ended by signal " << WTERMSIG(status) << (WTERMSIG(status) == SIGALRM ? ": it hung" : "");
+  EXPECT_FALSE(WIFSIGNALED(status)) << "the child ended by signal " << WTERMSIG(status)
+                                    << (WTERMSIG(status) == SIGALRM ? ": it hung" : "");
   EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) == 0) << "the child ended with " << WEXITSTATUS(status);
 }
 
@@ -214,7 +215,8 @@ class churner {
 
   // In a thread that ends, for what a thread keeps of a library keeps the library.
   void load_a_library() {
-    std::thread([workers = static_cast<int>(between(random_, 1, 3)), tasks = static_cast<int>(between(random_, 1, 30))] {
+    std::thread([workers = static_cast<int>(between(random_, 1, 3)),
+                 tasks = static_cast<int>(between(random_, 1, 30))] {
       const library loaded;
       loaded.use(workers, tasks);
     }).join();
@@ -288,7 +290,8 @@ TEST(churn, runtimes_threads_children_libraries_and_signals) {
       });
     for (std::thread& t : threads) t.join();
   }
-  std::printf("%llu actions, %llu signals\n", static_cast<unsigned long long>(actions), static_cast<unsigned long long>(signals_arrived));
+  std::printf("%llu actions, %llu signals\n", static_cast<unsigned long long>(actions),
+              static_cast<unsigned long long>(signals_arrived));
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ MAY_INCLUDE = {
     "examples": ["include"],
     "bench": ["include"],
     "bench/solver": ["include", "bench", "solver"],
-    "tools": ["include", "bench", "solver", "src/machine", "src/toml", "src/trace"],   # `weir topo` prints machines, `weir trace` reads traces
+    # `weir topo` prints machines, `weir trace` reads traces.
+    "tools": ["include", "bench", "solver", "src/machine", "src/toml", "src/trace"],
     "tests": ["include", "bench", "solver", "tools"] + SRC,
 }
 

@@ -1,34 +1,18 @@
 // What a measurement writes for pairs that cannot be measured.
 #include "tests/support/support.hpp"
+#include "tests/support/thread_limit.hpp"
 
 #include <bench/common/threads.hpp>
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <barrier>
-#include <cerrno>
 #include <stdexcept>
 
 #include "machine/machine.hpp"
 #include "tools/weir/topo_measure.hpp"
 #include "weir/error.hpp"
-
-#ifndef WEIR_TEST_SANITIZED  // sanitizers have a pthread_create of their own
-namespace {
-std::atomic<int> threads_allowed{-1};  // below 0: any number
-}
-
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
-  using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
-  if (threads_allowed == 0) return EAGAIN;
-  if (threads_allowed > 0) threads_allowed--;
-  return real(thread, attributes, run, argument);
-}
-#endif
 
 namespace weir::tools {
 namespace {
@@ -80,23 +64,24 @@ TEST(run_on_threads, what_a_thread_throws_comes_here) {
   std::barrier together(3);
   const auto nothing = [](std::size_t) {};
   const auto meet = [&](std::size_t) { together.arrive_and_wait(); };
-  EXPECT_THROW(bench::run_on_threads(3, [](std::size_t i) { if (i == 1) throw std::out_of_range("here"); }, meet), std::out_of_range);
-  EXPECT_THROW(bench::run_on_threads(3, nothing, [](std::size_t i) { if (i == 2) throw std::out_of_range("here"); }), std::out_of_range);
+  const auto second_fails = [](std::size_t i) { if (i == 1) throw std::out_of_range("here"); };
+  EXPECT_THROW(bench::run_on_threads(3, second_fails, meet), std::out_of_range);
+  EXPECT_THROW(bench::run_on_threads(3, nothing, second_fails), std::out_of_range);
   bench::run_on_threads(0, nothing, meet);
 }
 
-#ifndef WEIR_TEST_SANITIZED
+#ifndef WEIR_TEST_SANITIZED  // sanitizers have a pthread_create of their own
 TEST(run_on_threads, a_thread_that_cannot_be_started_ends_the_others_before_their_work) {
   std::barrier together(4);
   for (const int allowed : {0, 1, 3}) {
-    threads_allowed = allowed;
+    test::threads_allowed = allowed;
     try {
       bench::run_on_threads(4, [](std::size_t) {}, [&](std::size_t) { together.arrive_and_wait(); });
       ADD_FAILURE() << "four threads where " << allowed << " are allowed";
     } catch (const error& e) {
-      EXPECT_NE(std::string(e.what()).find("thread " + std::to_string(allowed + 1) + " of 4 cannot be started"), std::string::npos) << e.what();
+      WEIR_EXPECT_CONTAINS(e.what(), "thread " + std::to_string(allowed + 1) + " of 4 cannot be started");
     }
-    threads_allowed = -1;
+    test::threads_allowed = -1;
   }
 }
 #endif

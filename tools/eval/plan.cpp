@@ -35,8 +35,8 @@ std::string path_of(const std::string& name, const std::string& folder) {
     names.push_back(each);
     known += (known.empty() ? "" : ", ") + each;
   }
-  throw input_error(fmt::format("no evaluation \"{}\"; there are {}, or a file ending in .toml{}", name, known.empty() ? "none" : known,
-                                weir::detail::proposal(name, names)));
+  throw input_error(fmt::format("no evaluation \"{}\"; there are {}, or a file ending in .toml{}", name,
+                                known.empty() ? "none" : known, weir::detail::proposal(name, names)));
 }
 
 // ---------------------------------------------------------------- words in braces

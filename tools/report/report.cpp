@@ -107,7 +107,10 @@ void write_report(const std::vector<std::string>& files, const std::string& outp
 void add_report_command(CLI::App& app) {
   auto o = std::make_shared<report_options>();
   CLI::App* report = app.add_subcommand("report", "Results and traces as one page for a browser, which needs no network");
-  report->add_option("files", o->files, "lines that weir bench --json, weir bench overhead --json or weir eval wrote, and traces")->type_name("FILE")->required();
+  report->add_option("files", o->files,
+                     "lines that weir bench --json, weir bench overhead --json or weir eval wrote, and traces")
+      ->type_name("FILE")
+      ->required();
   report->add_option("-o,--output", o->output, "The page")->type_name("FILE")->capture_default_str();
   report->add_option("--title", o->title, "Its heading")->type_name("TEXT")->capture_default_str();
   report->callback([o] {

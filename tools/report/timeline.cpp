@@ -175,7 +175,8 @@ json trace_data(const std::string& path, std::size_t most_tasks) {
                                  time_text(static_cast<double>(s.span_ns())));
   if (const auto locality = s.all().locality()) note += fmt::format(" Locality {:.1f} %.", 100 * *locality);
   if (c.summed_up()) note += fmt::format(" Neighbours shorter than {} are summed up.", time_text(static_cast<double>(c.resolution())));
-  if (a.tasks_lost > 0) note += fmt::format(" {} ran besides, and found no room in the trace.", plural(a.tasks_lost, "task"));
+  if (a.tasks_lost > 0)
+    note += fmt::format(" {} ran besides, and found no room in the trace.", plural(a.tasks_lost, "task"));
   json j = {{"title", "Trace " + std::filesystem::path(path).filename().string()}, {"note", note}, {"nodes", a.nodes}, {"span_ns", s.span_ns()}, {"worker_nodes", a.worker_nodes}, {"bytes_read", a.bytes_read}, {"bytes_written", a.bytes_written}};
   j["names"] = names_of(s, names);
   j["buffers"] = c.buffer_curves(s.begin_ns());

@@ -212,13 +212,26 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_option("--iterations", o->iterations, "Iterations")->transform(whole_number(1, most))->type_name("T");
   bench->add_option("--clusters", o->clusters, "Clusters (kmeans)")->transform(whole_number(1, most))->type_name("K");
   bench->add_option("--policy", o->policies, "Policies, with parameters as in push-weighted:in=1,out=2; or all")->type_name("P[,P...]");
-  bench->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->transform(whole_number(0, runtime_options::most_workers))->type_name("N");
-  bench->add_option("--machine", o->machine, "Machine to pretend: a machine that comes with weir, a machine file, or \"nodes:N cpus:K\"; default: the host")->type_name("M")->envname("WEIR_MACHINE");
-  bench->add_option("--control", o->control, "Who creates the tasks: one task, or tasks chunk by chunk")->check(one_of({"sequential", "parallel"}))->type_name("sequential|parallel");
+  bench->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")
+      ->transform(whole_number(0, runtime_options::most_workers))
+      ->type_name("N");
+  bench->add_option("--machine", o->machine,
+                    "Machine to pretend: a machine that comes with weir, a machine file, or \"nodes:N cpus:K\"; "
+                    "default: the host")
+      ->type_name("M")
+      ->envname("WEIR_MACHINE");
+  bench->add_option("--control", o->control, "Who creates the tasks: one task, or tasks chunk by chunk")
+      ->check(one_of({"sequential", "parallel"}))
+      ->type_name("sequential|parallel");
   bench->add_flag("--shared", o->shared, "Bodies work on shared arrays interleaved over the nodes");
   bench->add_flag("--movable", o->movable, "With --shared: once filled, pages may be moved by the system (numa_balancing)");
-  bench->add_option("--repeat", o->repeat, "Runs per policy, of which medians are shown")->transform(whole_number(1, 1000000))->type_name("R");
-  bench->add_option("--warm-up", o->warm_up, "Rounds before those that count")->transform(whole_number(0, 1000000))->capture_default_str()->type_name("W");
+  bench->add_option("--repeat", o->repeat, "Runs per policy, of which medians are shown")
+      ->transform(whole_number(1, 1000000))
+      ->type_name("R");
+  bench->add_option("--warm-up", o->warm_up, "Rounds before those that count")
+      ->transform(whole_number(0, 1000000))
+      ->capture_default_str()
+      ->type_name("W");
   bench->add_option("--seed", o->seed, "Seed of made-up input")->transform(whole_number(0, UINT64_MAX))->type_name("S");
   bench->add_option("--input", o->input, "File to read instead of made-up input")->type_name("FILE");
   bench->add_option("--output", o->output, "File for the result")->type_name("FILE");

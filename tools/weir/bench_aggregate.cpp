@@ -121,7 +121,8 @@ class aggregate_session {
 
   void print_table() const {
     const double one = median(sequential_);
-    fmt::print("{}: {}, {}, {}\n\n", name_, plural(tasks(), "task"), plural(system_.columns.size(), "edge"), plural(runtime_.workers(), "worker"));
+    fmt::print("{}: {}, {}, {}\n\n", name_, plural(tasks(), "task"), plural(system_.columns.size(), "edge"),
+               plural(runtime_.workers(), "worker"));
     fmt::print("{:<24} {:>10} {:>10} {:>12} {:>10} {:>10} {:>8}\n", "coarse string", "aggregates", "edges", "aggregate ms", "peak B/task", "solve ms", "speedup");
     const auto line = [&](const std::string& name, const std::string& aggregates, const std::string& edges, const std::string& ms, const std::string& bytes, double solve) {
       fmt::print("{:<24} {:>10} {:>10} {:>12} {:>11} {:>9.2f} {:>8.2f}\n", name, aggregates, edges, ms, bytes, 1e3 * solve, one / solve);
@@ -169,10 +170,19 @@ CLI::App* add_aggregate_command(CLI::App& bench, std::shared_ptr<int> status) {
   CLI::App* own = bench.add_subcommand("aggregate", "What coarse strings cost and bring on graphs of tiny tasks");
   own->add_option("--matrix", o->matrices, "cube:N, seven points in natural order, or nested:N, in nested dissection")->capture_default_str()->type_name("M[,M...]");
   own->add_option("--coarsen", o->coarse, "Coarse strings")->capture_default_str()->type_name("C[,C...]");
-  own->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->transform(bench::whole_number(0, runtime_options::most_workers))->type_name("N");
+  own->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")
+      ->transform(bench::whole_number(0, runtime_options::most_workers))
+      ->type_name("N");
   own->add_option("--policy", o->policy, "Policy of the runtime")->type_name("P");
-  own->add_option("--machine", o->machine, "Machine to pretend: a machine that comes with weir, a machine file, or \"nodes:N cpus:K\"; default: the host")->type_name("M")->envname("WEIR_MACHINE");
-  own->add_option("--repeat", o->repeat, "Measurements, of which medians are shown")->transform(bench::whole_number(1, 1000000))->capture_default_str()->type_name("R");
+  own->add_option("--machine", o->machine,
+                  "Machine to pretend: a machine that comes with weir, a machine file, or \"nodes:N cpus:K\"; "
+                  "default: the host")
+      ->type_name("M")
+      ->envname("WEIR_MACHINE");
+  own->add_option("--repeat", o->repeat, "Measurements, of which medians are shown")
+      ->transform(bench::whole_number(1, 1000000))
+      ->capture_default_str()
+      ->type_name("R");
   own->add_flag("--json", o->json, "One JSON object a matrix and coarse string, one a line");
   own->callback([o, status] {
     bool right = true;

@@ -82,17 +82,32 @@ std::vector<CLI::App*> add_memory_commands(CLI::App& bench, std::shared_ptr<int>
   constexpr std::size_t most_kib = std::size_t{1} << 30;
   auto l = std::make_shared<latency_options>();
   CLI::App* latency = bench.add_subcommand("latency", "Time of a line of memory, read and written, from each node to each");
-  latency->add_option("--buffer-kib", l->buffer_kib, "Buffer that is passed over; larger than the caches")->transform(bench::whole_number(1, most_kib))->capture_default_str()->type_name("KIB");
+  latency->add_option("--buffer-kib", l->buffer_kib, "Buffer that is passed over; larger than the caches")
+      ->transform(bench::whole_number(1, most_kib))
+      ->capture_default_str()
+      ->type_name("KIB");
   latency->add_flag("--json", l->json, "One JSON object a pass, one a line");
   latency->callback([l] { run_latency(*l); });
   auto m = std::make_shared<migration_options>();
   CLI::App* migration = bench.add_subcommand("migration", "Threads that change buffers: does moving pages pay?");
   migration->add_option("--pages", m->pages, "Sizes of pages")->capture_default_str()->type_name("default|small|huge[,...]");
   migration->add_option("--iterations", m->iterations, "Traversals of a buffer before it is another thread's")->capture_default_str()->type_name("I[,I...]");
-  migration->add_option("--buffer-kib", m->buffer_kib, "Buffer of each thread")->transform(bench::whole_number(1, most_kib))->capture_default_str()->type_name("KIB");
-  migration->add_option("--sets", m->sets, "Sets of buffers, used in turn")->transform(bench::whole_number(1, 1 << 20))->capture_default_str()->type_name("S");
-  migration->add_option("--changes", m->changes, "Changes of affinity")->transform(bench::whole_number(1, 1 << 20))->capture_default_str()->type_name("A");
-  migration->add_option("--repeat", m->repeat, "Runs of each")->transform(bench::whole_number(1, 1000000))->capture_default_str()->type_name("R");
+  migration->add_option("--buffer-kib", m->buffer_kib, "Buffer of each thread")
+      ->transform(bench::whole_number(1, most_kib))
+      ->capture_default_str()
+      ->type_name("KIB");
+  migration->add_option("--sets", m->sets, "Sets of buffers, used in turn")
+      ->transform(bench::whole_number(1, 1 << 20))
+      ->capture_default_str()
+      ->type_name("S");
+  migration->add_option("--changes", m->changes, "Changes of affinity")
+      ->transform(bench::whole_number(1, 1 << 20))
+      ->capture_default_str()
+      ->type_name("A");
+  migration->add_option("--repeat", m->repeat, "Runs of each")
+      ->transform(bench::whole_number(1, 1000000))
+      ->capture_default_str()
+      ->type_name("R");
   migration->add_flag("--json", m->json, "One JSON object a run, one a line");
   migration->callback([m, status] { *status = run_migration(*m) ? 0 : 1; });
   return {latency, migration};

@@ -80,7 +80,8 @@ std::vector<int> chosen_workers(const overhead_options& o) {
       int n = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
       if (error != std::errc() || end != text.data() + text.size() || n < 1 || n > runtime_options::most_workers)
-        throw input_error(fmt::format("--workers {}: expected whole numbers from 1 to {}", text, runtime_options::most_workers));
+        throw input_error(
+            fmt::format("--workers {}: expected whole numbers from 1 to {}", text, runtime_options::most_workers));
       counts.push_back(n);
     }
   }
@@ -193,8 +194,12 @@ CLI::App* add_overhead_command(CLI::App& bench, std::shared_ptr<int> status) {
   overhead->add_option("--patterns", o->patterns, "Task graphs; default: all")->type_name("P[,P...]");
   overhead->add_option("--runtimes", o->runtimes, fmt::format("Of {}; default: those that are there", fmt::join(runtime_names(), ", ")))->type_name("R[,R...]");
   overhead->add_option("--workers", o->workers, "Numbers of workers; default: 1, and one per CPU the process may use")->type_name("N[,N...]");
-  overhead->add_option("--tasks", o->tasks, "Most tasks of a run; runtimes that are slow at a graph get fewer")->transform(bench::whole_number(1, std::uint64_t{1} << 32))->type_name("T");
-  overhead->add_option("--repeat", o->repeat, "Rounds; the median is shown")->transform(bench::whole_number(1, 1000000))->type_name("R");
+  overhead->add_option("--tasks", o->tasks, "Most tasks of a run; runtimes that are slow at a graph get fewer")
+      ->transform(bench::whole_number(1, std::uint64_t{1} << 32))
+      ->type_name("T");
+  overhead->add_option("--repeat", o->repeat, "Rounds; the median is shown")
+      ->transform(bench::whole_number(1, 1000000))
+      ->type_name("R");
   overhead->add_flag("--metg", o->metg, "Minimum effective task granularity (METG 50 %) instead of the cost of empty tasks");
   overhead->add_flag("--quick", o->quick, "Few tasks, few rounds, the first patterns");
   overhead->add_flag("--json", o->json, "One JSON object per pattern, runtime and number of workers, one a line");

@@ -200,20 +200,40 @@ std::shared_ptr<int> add_emulate_command(CLI::App& app, std::vector<std::string>
   emulate_options& o = *options;
   CLI::App* emulate = app.add_subcommand("emulate", "Run a program on an emulated NUMA machine, and say where its memory accesses went");
   emulate->add_option("--machine", o.machine, "a machine that comes with weir, a file ending in .toml or .xml, or \"nodes:N cpus:K [distance:D]\"")->capture_default_str();
-  emulate->add_option("--cores", o.shape.cores, "CPUs of each node that has as many")->transform(bench::whole_number(1, max_cpus))->capture_default_str();
-  emulate->add_option("--memory", o.shape.memory_mib, "MiB of each node (default: 2048 divided by the nodes, 160 to 1024)")->transform(bench::whole_number(1, 1 << 20));
-  emulate->add_option("--cache-kib", o.cache_kib, "cache of each CPU")->transform(bench::whole_number(least_cache_kib, most_cache_kib))->capture_default_str();
-  emulate->add_option("--shared-cache-kib", o.shared_cache_kib, "last-level cache of each node; 0: none")->transform(bench::whole_number(0, most_cache_kib))->capture_default_str();
-  emulate->add_option("--shared-cache-ns", o.shared_cache_ns, "latency of a line found there")->check(bench::number_between(0, 1e6))->capture_default_str();
+  emulate->add_option("--cores", o.shape.cores, "CPUs of each node that has as many")
+      ->transform(bench::whole_number(1, max_cpus))
+      ->capture_default_str();
+  emulate->add_option("--memory", o.shape.memory_mib,
+                      "MiB of each node (default: 2048 divided by the nodes, 160 to 1024)")
+      ->transform(bench::whole_number(1, 1 << 20));
+  emulate->add_option("--cache-kib", o.cache_kib, "cache of each CPU")
+      ->transform(bench::whole_number(least_cache_kib, most_cache_kib))
+      ->capture_default_str();
+  emulate->add_option("--shared-cache-kib", o.shared_cache_kib, "last-level cache of each node; 0: none")
+      ->transform(bench::whole_number(0, most_cache_kib))
+      ->capture_default_str();
+  emulate->add_option("--shared-cache-ns", o.shared_cache_ns, "latency of a line found there")
+      ->check(bench::number_between(0, 1e6))
+      ->capture_default_str();
   emulate->add_option("--file", o.files, "HOST[:/GUEST]: file or folder to copy in, with the libraries it needs")->allow_extra_args(false);
   emulate->add_option("--env", o.environment, "NAME=VALUE: environment variable for the program")->allow_extra_args(false);
-  emulate->add_option("--timeout", o.timeout_s, "seconds for boot and program together; 0: no limit")->check(bench::number_between(0, 1e6))->capture_default_str();
-  emulate->add_option("--boot-timeout", o.boot_timeout_s, fmt::format("seconds after which a guest that has not begun the program is booted again, {} times at most (default: 60, and 3 a CPU)", most_boots - 1))->check(bench::number_between(0.001, 1e6));
+  emulate->add_option("--timeout", o.timeout_s, "seconds for boot and program together; 0: no limit")
+      ->check(bench::number_between(0, 1e6))
+      ->capture_default_str();
+  emulate->add_option("--boot-timeout", o.boot_timeout_s,
+                      fmt::format("seconds after which a guest that has not begun the program is booted again, {} "
+                                  "times at most (default: 60, and 3 a CPU)", most_boots - 1))
+      ->check(bench::number_between(0.001, 1e6));
   emulate->add_option("--cpuset", o.cpuset, "CPUS:NODES: run the program in this cpuset, such as 0-1:0");
   emulate->add_flag("--no-mbind", o.no_mbind, "Refuse the program the system calls that place memory, as containers do");
   emulate->add_flag("--numa-balancing", o.numa_balancing, "Let the kernel move pages by itself");
-  emulate->add_option("--numa-balancing-scan-ms", o.scan_ms, "How often the kernel then looks at a thread's pages, by this machine's time (default: the kernel's own choice)")->transform(bench::whole_number(1, 100000));
-  emulate->add_option("--huge-pages", o.huge_pages, "transparent huge pages: always, madvise, never")->check(bench::one_of({"always", "madvise", "never"}))->capture_default_str();
+  emulate->add_option("--numa-balancing-scan-ms", o.scan_ms,
+                      "How often the kernel then looks at a thread's pages, by this machine's time (default: the "
+                      "kernel's own choice)")
+      ->transform(bench::whole_number(1, 100000));
+  emulate->add_option("--huge-pages", o.huge_pages, "transparent huge pages: always, madvise, never")
+      ->check(bench::one_of({"always", "madvise", "never"}))
+      ->capture_default_str();
   emulate->add_flag("--roi", o.roi, "Count only in the regions that the program marks (weir/region.h)");
   emulate->add_option("--name", o.names, "NUMBER=NAME: what to call a region")->allow_extra_args(false);
   emulate->add_flag("--no-model", o.no_model, "Only run the program: nothing is counted, and it is several times as fast");

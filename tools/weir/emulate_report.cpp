@@ -99,13 +99,17 @@ std::string region_text(const emulated_run& run, const region_report& r) {
   text += fmt::format("  {:<24}{:>15}{:>15}\n", "lines from memory", "read", "written");
   for (std::size_t k = 0; k < read.size(); k++) text += fmt::format("    {:<22}{:>15}{:>15}\n", run.machine.class_names[k], grouped(read[k]), grouped(written[k]));
   const auto busiest = std::max_element(served.begin(), served.end());
-  text += row("busiest controller", fmt::format("{:.2f} x", contention(served)), fmt::format("an equal share: node {} served {} of {}", busiest - served.begin(), bench::plural(*busiest, "line", grouped(*busiest)), grouped(sum(served))));
+  text += row("busiest controller", fmt::format("{:.2f} x", contention(served)),
+              fmt::format("an equal share: node {} served {} of {}", busiest - served.begin(),
+                          bench::plural(*busiest, "line", grouped(*busiest)), grouped(sum(served))));
   text += row("waiting for controllers", fmt::format("{:.3f} ms", milliseconds(c.queue_ps)), "sum over CPUs");
   if (run.model->shared_cache_bytes > 0) text += row("shared cache hits", grouped(c.shared_cache_hits));
   text += row("page faults", grouped(c.page_faults));
   text += row("pages moved", grouped(c.migrations));
   text += row("system calls", grouped(c.system_calls));
-  if (c.skew_breaks > 0) text += fmt::format("  The CPUs' clocks came apart {}, because this machine was busy: times are less exact.\n", bench::plural(c.skew_breaks, "time"));
+  if (c.skew_breaks > 0)
+    text += fmt::format("  The CPUs' clocks came apart {}, because this machine was busy: times are less exact.\n",
+                        bench::plural(c.skew_breaks, "time"));
   return text;
 }
 
@@ -125,8 +129,9 @@ nlohmann::ordered_json emulate_json(const emulated_run& run) {
 std::string emulate_text(const emulated_run& run) {
   if (!run.model) return {};
   const std::string shared = run.model->shared_cache_bytes > 0 ? fmt::format(", {} KiB shared by a node", run.model->shared_cache_bytes >> 10) : "";
-  std::string text = fmt::format("\n{}: {}, {} with {} KiB of cache each{}\n", run.machine.name, bench::plural(run.shape.nodes(), "node"),
-                                 bench::plural(run.shape.cpu_count(), "CPU"), run.model->cache_bytes >> 10, shared);
+  std::string text = fmt::format("\n{}: {}, {} with {} KiB of cache each{}\n", run.machine.name,
+                                 bench::plural(run.shape.nodes(), "node"), bench::plural(run.shape.cpu_count(), "CPU"),
+                                 run.model->cache_bytes >> 10, shared);
   for (const std::string& note : run.shape.notes) text += note + "\n";
   for (const region_report& r : run.result.regions) text += region_text(run, r);
   if (run.result.regions.empty()) text += "The program marked no region (weir/region.h): there is nothing to report. Without --roi all of it counts.\n";

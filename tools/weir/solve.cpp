@@ -305,18 +305,33 @@ std::shared_ptr<const int> add_solve_command(CLI::App& app) {
   solve->add_option("file", o->file, "Matrix Market file")->type_name("A.mtx");
   solve->add_option("--matrix", o->generator, "Generator instead of a file: cube:N, spe10-like:NXxNYxNZ[,seed=S], spe10:FILE")->type_name("GEN");
   solve->add_option("--rhs", o->rhs, "Right side, a Matrix Market array; default: that of the solution 1, 2, ..., 10, 1, 2, ...")->type_name("b.mtx");
-  solve->add_option("--ilu", o->level, "Level of fill")->transform(bench::whole_number(0, largest_level))->type_name("K");
+  solve->add_option("--ilu", o->level, "Level of fill")
+      ->transform(bench::whole_number(0, largest_level))
+      ->type_name("K");
   solve->add_option("--order", o->order, "Order of rows: natural, reverse Cuthill-McKee or nested dissection")->type_name("natural|rcm|nd");
   solve->add_option("--method", o->method, "Krylov method; none: factorisation and triangular solves are timed, and nothing is solved")->type_name("gmres|cg|bicgstab|none");
-  solve->add_option("--restart", o->restart, "Vectors after which GMRES begins anew")->transform(bench::whole_number(1, most))->type_name("M");
-  solve->add_option("--tol", o->tolerance, "Residual relative to the right side")->check(bench::number_that([](double t) { return t > 0 && t < 1; }, "a number between 0 and 1"))->type_name("T");
-  solve->add_option("--iterations", o->iterations, "Most iterations")->transform(bench::whole_number(0, most))->type_name("N");
-  solve->add_option("--shift", o->shift, "What a pivot that is zero becomes, times the largest value of its row; 0: it is an error")->check(bench::number_that([](double s) { return s >= 0; }, "a number that is not negative"))->type_name("S");
+  solve->add_option("--restart", o->restart, "Vectors after which GMRES begins anew")
+      ->transform(bench::whole_number(1, most))
+      ->type_name("M");
+  solve->add_option("--tol", o->tolerance, "Residual relative to the right side")
+      ->check(bench::number_that([](double t) { return t > 0 && t < 1; }, "a number between 0 and 1"))
+      ->type_name("T");
+  solve->add_option("--iterations", o->iterations, "Most iterations")
+      ->transform(bench::whole_number(0, most))
+      ->type_name("N");
+  solve->add_option("--shift", o->shift,
+                    "What a pivot that is zero becomes, times the largest value of its row; 0: it is an error")
+      ->check(bench::number_that([](double s) { return s >= 0; }, "a number that is not negative"))
+      ->type_name("S");
   solve->add_option("--coarsen", o->coarsen, "Coarse string that puts rows together to tasks, as CD(4), or T(62500)F(4) for nd; auto, the default: what is fastest of some; none: a task a row")->type_name("STRING|auto|none");
   solve->add_option("--policy", o->policy, "Policy, with parameters as in push-weighted:in=1,out=2")->type_name("P");
   solve->add_option("--memory", o->memory, "Rows and vectors on several nodes: where they are written first, pages in turn, or where their tasks are sent, the default under the policy node-queues")->type_name("first-touch|interleave|distribute");
-  solve->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")->transform(bench::whole_number(0, runtime_options::most_workers))->type_name("N");
-  solve->add_option("--repeat", o->repeat, "Factorisations and triangular solves timed, of each kind")->transform(bench::whole_number(1, 1000000))->type_name("R");
+  solve->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")
+      ->transform(bench::whole_number(0, runtime_options::most_workers))
+      ->type_name("N");
+  solve->add_option("--repeat", o->repeat, "Factorisations and triangular solves timed, of each kind")
+      ->transform(bench::whole_number(1, 1000000))
+      ->type_name("R");
   solve->add_option("-o,--output", o->output, "File for the solution")->type_name("x.mtx");
   solve->add_option("--report", o->report, "File for a page with a plot of the residuals")->type_name("FILE");
   solve->add_flag("--json", o->json, "One JSON object");

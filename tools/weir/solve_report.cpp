@@ -42,15 +42,23 @@ std::vector<line> lines_of(const solve_facts& f) {
   const std::string blocks = f.block == 1 ? "" : fmt::format(", blocks of {0} x {0}", f.block);
   const std::string tasks = f.coarsen == "none" ? "" : fmt::format(", put together to {} by {}", grouped(f.aggregated_tasks), f.coarsen);
   std::vector<line> all = {
-      {"matrix", fmt::format("{}: {}, {}{}", f.matrix, counted(f.rows, "row"), counted(f.nonzeros, "nonzero"), blocks), duration(f.read_seconds)},
+      {"matrix", fmt::format("{}: {}, {}{}", f.matrix, counted(f.rows, "row"), counted(f.nonzeros, "nonzero"), blocks),
+       duration(f.read_seconds)},
       {"order", f.order, duration(f.order_seconds)},
-      {"pattern", fmt::format("ILU({}): {}, {:.2f} times the matrix's", f.level, counted(f.factor_nonzeros, "nonzero"), ratio(static_cast<double>(f.factor_nonzeros), static_cast<double>(f.nonzeros))), duration(f.symbolic_seconds)},
-      {"tasks", fmt::format("{}, {}{}", grouped(f.tasks), counted(f.edges, "edge"), tasks), duration(f.aggregate_seconds)},
+      {"pattern",
+       fmt::format("ILU({}): {}, {:.2f} times the matrix's", f.level, counted(f.factor_nonzeros, "nonzero"),
+                   ratio(static_cast<double>(f.factor_nonzeros), static_cast<double>(f.nonzeros))),
+       duration(f.symbolic_seconds)},
+      {"tasks", fmt::format("{}, {}{}", grouped(f.tasks), counted(f.edges, "edge"), tasks),
+       duration(f.aggregate_seconds)},
   };
   if (f.nodes > 1) all.push_back({"memory", f.pages.pages > 0 ? f.memory + ": " + f.pages.to_string() : f.memory, f.pages.pages > 0 ? duration(f.distribute_seconds) : ""});
   if (f.shifted_pivots > 0) all.push_back({"pivots", fmt::format("{} shifted", grouped(static_cast<std::size_t>(f.shifted_pivots))), ""});
   if (f.method == "none") return all;
-  all.push_back({f.method, fmt::format("{}, residual {:.2e}{}", counted(static_cast<std::size_t>(f.iterations), "iteration"), f.residual, f.converged ? "" : ", not converged"), duration(f.iterate_seconds)});
+  all.push_back({f.method,
+                 fmt::format("{}, residual {:.2e}{}", counted(static_cast<std::size_t>(f.iterations), "iteration"),
+                             f.residual, f.converged ? "" : ", not converged"),
+                 duration(f.iterate_seconds)});
   return all;
 }
 

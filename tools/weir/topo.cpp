@@ -46,13 +46,15 @@ void run_topo(topo_options o) {
   if (o.json) {
     nlohmann::ordered_json json = topo_json(m);
     if (o.explain) json["probes"] = probes_json(probes);
-    if (o.explain && m.is_host) json["workers"] = machine::bindings(m, machine::spread_workers(m, machine::default_worker_count(m)));
+    if (o.explain && m.is_host)
+      json["workers"] = machine::bindings(m, machine::spread_workers(m, machine::default_worker_count(m)));
     fmt::print("{}\n", json.dump(2));
     return;
   }
   fmt::print("{}", topo_text(m));
   if (o.explain) fmt::print("{}", explain_text(m, probes));
-  else if (m.is_host && !m.notes.empty()) fmt::print("\n{} on what is restricted or unknown: weir topo --explain\n", bench::plural(m.notes.size(), "note"));
+  else if (m.is_host && !m.notes.empty())
+    fmt::print("\n{} on what is restricted or unknown: weir topo --explain\n", bench::plural(m.notes.size(), "note"));
 }
 
 }  // namespace
@@ -67,7 +69,10 @@ void add_topo_command(CLI::App& app) {
   topo->add_option("--measure-mib", options->measuring.buffer_mib, "Buffer in MiB, a power of two (default: four times the last-level cache, at most 1024 and a quarter of the free memory)")
       ->transform(bench::whole_number(1, std::uint64_t{1} << 20))
       ->needs(measure);
-  topo->add_option("--measure-runs", options->measuring.runs, "Runs per pair; the median counts")->transform(bench::whole_number(1, 1000))->capture_default_str()->needs(measure);
+  topo->add_option("--measure-runs", options->measuring.runs, "Runs per pair; the median counts")
+      ->transform(bench::whole_number(1, 1000))
+      ->capture_default_str()
+      ->needs(measure);
   topo->add_option("--measure-order", options->order, "Order of the lines: ascending (as in the PACT 2016 paper) or shuffled (no prefetching)")
       ->check(bench::one_of({"ascending", "shuffled"}))
       ->capture_default_str()

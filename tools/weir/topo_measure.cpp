@@ -236,7 +236,8 @@ class measurement {
     if (fill_unmeasured(m_))
       m_.notes.emplace_back("Pairs with a node without CPUs or without memory cannot be measured: they carry the figure of the opposite direction, or one of the same memory.");
     if (!all_bound_) m_.notes.emplace_back("Binding the measuring threads to their CPUs was refused: they may have run on other nodes, and the figures mix pairs.");
-    m_.notes.push_back(fmt::format("Measured with a buffer of {} MiB, median of {}, lines in {} order{}.", bytes_ / mib, bench::plural(options_.runs, "run"), options_.shuffled ? "shuffled" : "ascending",
+    m_.notes.push_back(fmt::format("Measured with a buffer of {} MiB, median of {}, lines in {} order{}.", bytes_ / mib,
+                                   bench::plural(options_.runs, "run"), options_.shuffled ? "shuffled" : "ascending",
                                    options_.shuffled ? "" : ": hardware prefetch hides part of the latency"));
   }
 

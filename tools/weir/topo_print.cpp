@@ -44,7 +44,8 @@ void header(lines out, const description& m) {
   if (m.memory_limit_bytes > 0) fmt::format_to(out, "memory limit: {}\n", size_text(m.memory_limit_bytes));
   std::string caches;
   for (const machine::cache& c : m.caches)
-    caches += fmt::format("{}L{} {} for {}", caches.empty() ? "" : ", ", c.level, size_text(c.bytes), plural(c.cpus_sharing, "CPU"));
+    caches += fmt::format("{}L{} {} for {}", caches.empty() ? "" : ", ", c.level, size_text(c.bytes),
+                          plural(c.cpus_sharing, "CPU"));
   fmt::format_to(out, "caches: {}\n", caches.empty() ? "unknown" : caches);
 }
 
@@ -145,18 +146,23 @@ std::vector<std::vector<int>> default_bindings(const description& m) {
 
 std::string workers_text(const description& m) {
   const std::vector<std::vector<int>> bound_to = default_bindings(m);
-  std::string text = fmt::format("\nwhere the workers of a runtime are: {}, unless WEIR_WORKERS or the program says how many\n", plural(bound_to.size(), "worker"));
+  std::string text =
+      fmt::format("\nwhere the workers of a runtime are: {}, unless WEIR_WORKERS or the program says how many\n",
+                  plural(bound_to.size(), "worker"));
   lines out(text);
   for (std::size_t first = 0; first < bound_to.size();) {
     std::size_t end = first;
     const bool own_cpu = bound_to[first].size() == 1;
     std::vector<int> cpus;
-    for (; end < bound_to.size() && (own_cpu ? bound_to[end].size() == 1 : bound_to[end] == bound_to[first]); end++) cpus.insert(cpus.end(), bound_to[end].begin(), bound_to[end].end());
+    for (; end < bound_to.size() && (own_cpu ? bound_to[end].size() == 1 : bound_to[end] == bound_to[first]); end++)
+      cpus.insert(cpus.end(), bound_to[end].begin(), bound_to[end].end());
     std::sort(cpus.begin(), cpus.end());
     cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
-    const std::string who = end - first == 1 ? fmt::format("worker {}", first) : fmt::format("workers {}-{}", first, end - 1);
+    const std::string who =
+        end - first == 1 ? fmt::format("worker {}", first) : fmt::format("workers {}-{}", first, end - 1);
     fmt::format_to(out, "- {}: on {} {}, {}\n", who, cpus.size() == 1 ? "CPU" : "CPUs", machine::index_ranges(cpus),
-                   own_cpu ? "one on each" : "all CPUs of a node with fewer workers than CPUs: the system keeps them away from other processes");
+                   own_cpu ? "one on each" : "all CPUs of a node with fewer workers than CPUs: the system keeps them "
+                                             "away from other processes");
     first = end;
   }
   return text;

@@ -48,7 +48,8 @@ std::string header_text(const trace_summary& s) {
   std::string text = fmt::format("policy {}, {} on {} ({}): {} in {}\n", a.policy, plural(a.workers, "worker"),
                                  plural(a.nodes, "node"), a.machine, plural(s.all().count, "task"),
                                  time_text(static_cast<double>(s.span_ns())));
-  if (a.tasks_lost > 0) text += fmt::format("incomplete: {} ran besides, and found no room in the trace\n", plural(a.tasks_lost, "task"));
+  if (a.tasks_lost > 0)
+    text += fmt::format("incomplete: {} ran besides, and found no room in the trace\n", plural(a.tasks_lost, "task"));
   return text;
 }
 
@@ -90,7 +91,9 @@ std::string workers_text(const trace_summary& s) {
   }
   if (s.workers().size() > most_rows)
     for (std::size_t n = 0; n < nodes.size(); n++)
-      if (workers[n] > 0) text += worker_row(fmt::format("node {} ({})", n, plural(workers[n], "worker")), nodes[n], s.span_ns(), workers[n]);
+      if (workers[n] > 0)
+        text += worker_row(fmt::format("node {} ({})", n, plural(workers[n], "worker")), nodes[n], s.span_ns(),
+                           workers[n]);
   if (s.workers().size() > 1) text += worker_row("all", all, s.span_ns(), s.workers().size());
   return text;
 }
@@ -122,7 +125,9 @@ std::string moves_text(const trace_summary& s) {
 std::string path_text(const trace_summary& s) {
   const critical_path path = s.longest_path();
   if (path.tasks == 0) return "";
-  std::string text = fmt::format("\ncritical path: {}, {}, {} of the run; workers busy at best: {:.1f}\n", plural(path.tasks, "task"), time_text(static_cast<double>(path.ns)), percent(share(path.ns, s.span_ns())), share(s.all().total_ns, path.ns));
+  std::string text = fmt::format("\ncritical path: {}, {}, {} of the run; workers busy at best: {:.1f}\n",
+                                 plural(path.tasks, "task"), time_text(static_cast<double>(path.ns)),
+                                 percent(share(path.ns, s.span_ns())), share(s.all().total_ns, path.ns));
   std::vector<std::pair<std::uint64_t, std::string>> names;
   for (const auto& [name, sums] : path.by_name) names.emplace_back(sums.second, name);
   std::ranges::sort(names, std::greater<>());

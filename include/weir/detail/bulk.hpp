@@ -29,6 +29,18 @@ void refuse_graph_run() {
                 "body), with one body for all tasks; `rt` is a weir::runtime");
 }
 
+// The worst overloads of what both kinds of graphs have.
+struct refused_graph_runs {
+  template <class Call = void>
+  void run(anything, anything = 0, anything = 0) {
+    refuse_graph_run<Call>();
+  }
+  template <class Call = void>
+  void run_transposed(anything, anything = 0, anything = 0) {
+    refuse_graph_run<Call>();
+  }
+};
+
 template <class F>
 bulk_body bulk_body_of(const F& f) noexcept {
   static_assert(takes_task<F> || takes_list<F>,

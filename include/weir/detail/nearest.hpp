@@ -9,8 +9,8 @@
 
 namespace weir::detail {
 
-// How many insertions, deletions, replacements of a character and exchanges of two neighbours make one of the other: the
-// restricted Damerau-Levenshtein distance.
+// How many insertions, deletions, replacements of a character and exchanges of two neighbours make one of the other:
+// the restricted Damerau-Levenshtein distance.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last, last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); j++) last[j] = j;

@@ -109,7 +109,8 @@ std::uint64_t number_after(const std::string& path, const std::string& word) {
 }
 
 // From the beginning of a thread to the first look at pages, and from one to the next. The longest pause comes first: the
-// kernel refuses a shortest one that is longer. All pages at a time, as in seed 000 section 6.1.
+// kernel refuses a shortest one that is longer. All pages at a time, as in Drebes et al., PACT 2016,
+// section 6.1.
 void set_scans(const std::string& ms) {
   const std::string folder = "/sys/kernel/debug/sched/numa_balancing/";
   ::mount("debugfs", "/sys/kernel/debug", "debugfs", 0, nullptr);

@@ -11,7 +11,8 @@
 namespace weir::solver {
 
 // The Laplacian of a cube of n x n x n points by 7-point differences, zero on the boundary: 6 on the diagonal, -1 for each
-// neighbour; symmetric and positive definite. Point (x, y, z) is row x + n * (y + n * z). CUBE_100 of seed 002 is n = 100.
+// neighbour; symmetric and positive definite. Point (x, y, z) is row x + n * (y + n * z). Cube_100 of Rossignon, Henon,
+// Aumage and Thibault, PDSEC 2013, section IV, is n = 100.
 matrix cube(index n);
 
 // Permeabilities of a box of cells, in millidarcy, x fastest, then y, then z downwards; all positive and finite.

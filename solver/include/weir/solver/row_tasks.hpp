@@ -1,6 +1,7 @@
-// The rows of a factorisation as a task graph, for the numeric phase and for both triangular solves (seed 002, section IV):
-// row i after the rows that its entries left of the diagonal name; backwards against the same edges. Where the pattern is
-// not symmetric, rows are also ordered by the entries right of the diagonal, so that the same edges serve both ways.
+// The rows of a factorisation as a task graph, for the numeric phase and for both triangular solves (Rossignon, Henon,
+// Aumage and Thibault, PDSEC 2013, section IV): row i after the rows that its entries left of the diagonal name;
+// backwards against the same edges. Where the pattern is not symmetric, rows are also ordered by the entries right of
+// the diagonal, so that the same edges serve both ways.
 //
 //   weir::solver::row_tasks tasks(factors, "CD(4)");
 //   tasks.factor(rt, factors, a);
@@ -47,8 +48,8 @@ class row_tasks {
   // are copied into others of small pages, and spans of a.values and a.columns are then no longer valid.
   move_report distribute(runtime& rt, ilu& f, matrix& a);
   // Moves a vector of the triangular solves to where its rows are, page by page; nothing before distribute(). Placed so for
-  // the solves, not for the product with the matrix, they are read where they were written (seed 002, section VI.C, blames
-  // its losses on the other way round). O(rows in a page), and what moving pages costs.
+  // the solves, not for the product with the matrix, they are read where they were written (Rossignon et al., PDSEC
+  // 2013, section VI.C, blame their losses on the other way round). O(rows in a page), and what moving pages costs.
   move_report place(std::span<double> vector) const;
 
   std::size_t tasks() const noexcept { return rows_.tasks(); }
