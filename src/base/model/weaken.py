@@ -53,7 +53,7 @@ def places_of(program, seed):
         file = pathlib.Path(folder) / "places"
         done = run(program, ["*"], WEIR_MODEL_PLACES=str(file), WEIR_MODEL_SEED=str(seed))
         if done.returncode != 0:
-            refuse(f"{program.name} fails as it is:\n{done.stdout[-3000:]}")
+            refuse(f"{program.name} fails as it is: {', '.join(re.findall(r'^. *FAILED *. (.*) .[0-9]+ ms.$', done.stdout, re.MULTILINE))}")
         for line in file.read_text().splitlines():
             test, place = line.split(" ", 1)
             if not re.search(r"(_model|_test)\.cpp:", place):
