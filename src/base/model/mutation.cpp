@@ -12,12 +12,11 @@ namespace {
 constexpr std::array part_names{"load", "store", "modify", "success", "failure", "fence", "light_fence", "heavy_fence"};
 constexpr std::array order_names{"relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"};
 
-// The file and the folder it lies in.
+// From the folder behind src/ or include/ on: the same wherever the sources lie.
 std::string_view short_name(std::string_view path) {
-  const auto slash = path.rfind('/');
-  if (slash == path.npos || slash == 0) return path;
-  const auto before = path.rfind('/', slash - 1);
-  return before == path.npos ? path : path.substr(before + 1);
+  for (const std::string_view root : {"src/", "include/"})
+    if (const auto at = path.rfind(root); at != path.npos && (at == 0 || path[at - 1] == '/')) return path.substr(at + root.size());
+  return path;
 }
 
 template <class Names>
@@ -45,7 +44,7 @@ mutation mutation::parse(const std::string& text) {
   const int what = index_of(part_names, p), to = index_of(order_names, order);
   const auto colon = place.find(':');
   if (what < 0 || to < 0 || colon == place.npos || std::sscanf(place.c_str() + colon, ":%u:%u", &m.line, &m.column) != 2) {
-    std::fprintf(stderr, "WEIR_MODEL_WEAKEN=%s: expected FOLDER/FILE:LINE:COLUMN PART ORDER\n", text.c_str());
+    std::fprintf(stderr, "WEIR_MODEL_WEAKEN=%s: expected FILE:LINE:COLUMN PART ORDER\n", text.c_str());
     std::exit(2);
   }
   m.file = place.substr(0, colon);

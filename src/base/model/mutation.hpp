@@ -32,7 +32,7 @@ struct mutation {
   bool is_at(const std::source_location& place, part p) const { return place.line() == line && place.column() == column && p == what && is_in(place.file_name()); }
   bool is_in(const char* path) const;
 
-  std::string file;  // with the folder it lies in
+  std::string file;  // from the folder behind src/ or include/ on
   std::uint_least32_t line = 0, column = 0;
   part what{};
   std::memory_order order{};
