@@ -91,9 +91,8 @@ class mutant:
 
     def try_all(self, seed, runs):
         """tests by program; the first that fails ends it"""
-        environment = {"WEIR_MODEL_WEAKEN": f"{self.where} {self.part} {self.order}", "WEIR_MODEL_SEED": str(seed)}
-        if runs:
-            environment["WEIR_MODEL_RUNS"] = str(runs)
+        environment = {"WEIR_MODEL_WEAKEN": f"{self.where} {self.part} {self.order}", "WEIR_MODEL_SEED": str(seed),
+                       "WEIR_MODEL_RUNS": str(runs)}
         for program, tests in self.tests.items():
             done = run(program, sorted(tests), **environment)
             if done.returncode != 0:
@@ -132,7 +131,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--only", default="", metavar="TEXT", help="places that contain this, as sched/deque.hpp")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--runs", type=int, default=0, help="WEIR_MODEL_RUNS; default: that of the tests")
+    parser.add_argument("--runs", type=int, default=20_000, help="WEIR_MODEL_RUNS; default: %(default)s")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
 
