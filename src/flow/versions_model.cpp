@@ -157,6 +157,10 @@ struct world {
   void make_alone(actor& who) {
     common.solitude.begin(who.c.as_visitor, [&](auto&& f) { f(a.c.as_visitor), f(b.c.as_visitor), f(d.c.as_visitor); });
   }
+  // Data are locked from now on: they create by turns until the right to be the only one is used up.
+  void make_creators_share() {
+    for (actor* who = &a; common.creation.enter(who->c.as_creator); who = who == &a ? &b : &a) common.creation.leave(who->c.as_creator);
+  }
   int skipped() const { return a.skipped + b.skipped + d.skipped; }
 };
 
@@ -169,8 +173,9 @@ void a_reader_is_created_while_the_writer_runs(first how) {
   number seen = 0;
   if (how == first::alone) w.make_alone(w.a);
   w.a.spawn({.out = {&x}});
+  if (how == first::alone) w.a.spawn({.in = {&x}});
   parallel([&] { w.a.run_all(); }, [&] { w.b.spawn({.in = {&x}}, &seen), w.b.run_all(); });
-  require(w.ran() == 2, "not every task ran once");
+  require(w.ran() == (how == first::alone ? 3 : 2), "not every task ran once");
   require(seen == 1, "the reader did not read what was written");
   w.a.forget(x);
 }
@@ -325,6 +330,23 @@ TEST(version_model, two_creators_name_the_same_data_in_opposite_order) {
   });
 }
 
+// The lock hands over what the creator before did to the datum, and to nothing else.
+TEST(version_model, creators_that_share_lock_the_data_they_name) {
+  expect_passes([] {
+    world w;
+    w.make_creators_share();
+    test_datum x;
+    w.d.spawn({.out = {&x}});
+    w.d.run_all();
+    number seen = 0;
+    parallel([&] { w.a.spawn({.inout = {&x}}), w.a.run_all(); }, [&] { w.b.spawn({.inout = {&x}}), w.b.run_all(); });
+    w.d.spawn({.in = {&x}}, &seen);
+    w.d.run_all();
+    require(w.ran() == 4 && seen == 3, "an update was lost");
+    w.d.forget(x);
+  });
+}
+
 TEST(version_model, a_frame_with_two_versions_lives_until_both_are_dead) {
   expect_passes([] {
     world w;
@@ -431,6 +453,36 @@ TEST(version_model, a_stream_is_pushed_and_popped_by_different_creators) {
     release(w.a.c, s);
   });
 }
+
+TEST(version_model, the_last_handle_of_a_stream_takes_it_along) {
+  expect_passes([] {
+    world w;
+    auto* s = new stream_state;
+    s->element_bytes = sizeof(number);
+    w.a.spawn({.push = s});
+    w.a.spawn({.pop = s});
+    w.a.run_all();
+    retain(*s);
+    parallel([&] { retain(*s), release(w.a.c, s), release(w.a.c, s); }, [&] { release(w.b.c, s); });
+  });
+}
+
+// The creator of both has been the only one before, so that nothing else orders what the two threads do.
+void a_reader_of_user_memory_is_created_while_the_writer_runs(bool forgets) {
+  world w;
+  shared_cell cell{0};
+  number seen = 0;
+  w.b.spawn({.writes = {&cell}});
+  frame* const writer = w.b.c.ready.pop();
+  parallel([&] { w.a.run(writer, nullptr), w.a.run_all(); },
+           [&] {
+             if (forgets) w.common.addresses_forget_done();
+             w.b.spawn({.reads = {&cell}}, &seen), w.b.run_all();
+           });
+  require(w.ran() == 2 && seen == 1, "the reader did not read what was written");
+}
+TEST(version_model, a_reader_of_user_memory_is_created_while_the_writer_runs) { expect_passes([] { a_reader_of_user_memory_is_created_while_the_writer_runs(false); }); }
+TEST(version_model, user_memory_is_forgotten_while_its_writer_runs) { expect_passes([] { a_reader_of_user_memory_is_created_while_the_writer_runs(true); }); }
 
 TEST(version_model, user_memory_is_ordered_by_creation) {
   expect_passes([] {

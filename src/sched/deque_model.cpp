@@ -79,6 +79,22 @@ TEST(deque_model, growth_under_theft) { expect_passes(growth_under_theft); }
 TEST(deque_model, slots_are_reused) { expect_passes(slots_are_reused); }
 TEST(deque_model, thief_after_pop) { expect_passes(thief_after_pop); }
 
+// An owner that has looked how much is left writes to the slot of an item that was taken.
+TEST(deque_model, a_look_at_the_thieves_line_frees_slots) {
+  expect_passes([] {
+    fixture f;
+    parallel(
+        [&] {
+          f.push(0), f.push(1);
+          f.tasks.look_again();
+          require(f.tasks.size_at_most() >= f.tasks.size(), "fewer at most than there are");
+          f.push(2);
+        },
+        [&] { f.steal(); }, [&] { f.steal(); });
+    f.drain(3);
+  });
+}
+
 TEST(deque_model, a_thief_that_loses_is_told_so) {
   expect_passes([] {
     fixture f;

@@ -147,8 +147,8 @@ class sleep_control {
   static constexpr std::uint32_t asleep = 1;
 
   // Relaxed throughout: the fences make the order (README.md).
-  // state_: [wake epoch : 32][searching + bias : 16][sleeping + bias : 16]. The bias keeps a field that is below zero
-  // for a moment (README.md, "counts lag") from borrowing from its neighbour.
+  // state_: [wake epoch : 32][searching + bias : 16][sleeping + bias : 16]. The bias keeps `searching`, which is below zero
+  // for a moment now and then (README.md, "counts lag"), from borrowing from its neighbour.
   static constexpr std::uint64_t one_sleeping = 1;
   static constexpr std::uint64_t one_searching = std::uint64_t{1} << 16;
   static constexpr std::uint64_t one_wake = std::uint64_t{1} << 32;
@@ -168,7 +168,7 @@ class sleep_control {
     word& its = words_[worker];
     std::uint32_t expected = asleep;
     if (its.load(std::memory_order_relaxed) != asleep) return false;
-    if (!its.compare_exchange_strong(expected, awake, std::memory_order_release, std::memory_order_relaxed)) return false;
+    if (!its.compare_exchange_strong(expected, awake, std::memory_order_acq_rel, std::memory_order_relaxed)) return false;
     state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_relaxed);
     Atomics::wake_one(its);
     return true;
@@ -177,8 +177,8 @@ class sleep_control {
   // What a worker does before it looks at all queues for the last time. True: everybody is asleep now.
   bool falls_asleep(word& mine) {
     assert(mine.load(std::memory_order_relaxed) == awake);
-    mine.store(asleep, std::memory_order_relaxed);
     const std::uint64_t before = state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
+    mine.store(asleep, std::memory_order_release);  // who claims it counts back what is counted by now
     Atomics::fence(std::memory_order_seq_cst);
     return sleeping_in(before) + 1 >= workers_;
   }

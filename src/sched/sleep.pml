@@ -209,13 +209,13 @@ inline publish(who, near) {
 /* ---- Workers. */
 
 inline falls_asleep() {
-  d_step { word[me] = ASLEEP; told = false }
 #if MUTANT == LAST_BY_AN_OLD_COUNT
   last = (sleeping + 1 >= WORKERS);
-  d_step { sleeping++; searching-- }
+  d_step { sleeping++; searching--; told = false }
 #else
-  d_step { last = (sleeping + 1 >= WORKERS); sleeping++; searching-- }
+  d_step { last = (sleeping + 1 >= WORKERS); sleeping++; searching--; told = false }
 #endif
+  word[me] = ASLEEP
 }
 
 inline look_again() {

@@ -280,6 +280,56 @@ TEST(sleep_model, who_is_woken_while_it_looks_again_sees_what_its_waker_did) {
   });
 }
 
+TEST(sleep_model, who_wakes_from_a_doze_by_itself_sees_what_a_faster_waker_did) {
+  expect_passes([] {
+    sleep_control<model_atomics> sleep(1);
+    model::plain<int> data{0};
+    model::atomic<int> woken{0};
+    parallel(
+        [&] {
+          data.write(1);
+          if (sleep.wake(0)) woken.store(1, relaxed);
+        },
+        [&] {
+          sleep.start_searching();
+          sleep.doze(0, [] { return false; }, [] {}, 1);
+          if (woken.load(relaxed) == 1) require(data.read() == 1, "old data");
+        });
+  });
+}
+
+// Worker 0 sleeps. Worker 1 is claimed as early as it can be; were it not counted by then, the publisher, whose push may
+// still be under way, could find that nobody sleeps.
+TEST(sleep_model, a_sleeper_is_counted_before_it_can_be_claimed) {
+  expect_passes([] {
+    pool p(2);
+    model::atomic<std::uint32_t> claimed{0}, served{0};
+    const auto serve = [&] {
+      served.store(1, release);
+      model_atomics::wake_all(served);
+    };
+    parallel(
+        [&] {
+          p.take(0);
+          serve();
+        },
+        [&] {
+          p.sleep.start_searching();
+          p.sleep.sleep(1, [&] { return claimed.load(relaxed) == 1; });
+          const bool has_task = p.try_take();
+          if (p.sleep.stop_searching() && p.any()) p.sleep.wake_any();
+          if (has_task) return serve(), p.publish();
+          while (served.load(acquire) == 0) model_atomics::wait(served, 0);  // in a task, for as long as the other one takes
+        },
+        [&] {
+          claimed.store(1, release);
+          p.sleep.wake(1);
+        },
+        [&] { p.publish(); });
+    p.expect_quiet();
+  });
+}
+
 TEST(sleep_model, wake_any_of_wakes_one_of_the_range) {
   expect_passes([] {
     sleep_control<model_atomics> sleep(3);

@@ -58,7 +58,7 @@ struct scope_state {
   std::int64_t members() const noexcept { return members_in(outstanding.load(std::memory_order_relaxed)); }
   // True: those were all, but for members that wait, and somebody waits for that.
   bool finish(std::int64_t n) noexcept {
-    const std::int64_t before = outstanding.fetch_sub(n, std::memory_order_acq_rel);
+    const std::int64_t before = outstanding.fetch_sub(n, std::memory_order_release);
     return before >= one_member && tasks_in(before) - n == members_in(before);
   }
   // Both return how many of the kind there were; -1: more than can be counted.
@@ -73,15 +73,16 @@ struct scope_state {
     return failure_state_.compare_exchange_strong(expected, changing, std::memory_order_acquire, std::memory_order_relaxed);
   }
   void note_failure(std::exception_ptr e) noexcept {
-    failure_ = std::move(e);
+    failure_.write(std::move(e));
     failure_state_.store(noted, std::memory_order_release);
   }
-  bool failed() const noexcept { return failure_state_.load(std::memory_order_acquire) != none; }
+  bool failed() const noexcept { return failure_state_.load(std::memory_order_relaxed) != none; }
   // Null if there is none, or somebody else has it.
   std::exception_ptr take_failure() noexcept {
     std::uint32_t expected = noted;
     if (!failure_state_.compare_exchange_strong(expected, changing, std::memory_order_acquire, std::memory_order_relaxed)) return nullptr;
-    std::exception_ptr e = std::exchange(failure_, nullptr);
+    std::exception_ptr e = failure_.read();
+    failure_.write(nullptr);
     failure_state_.store(none, std::memory_order_release);
     return e;
   }
@@ -93,13 +94,13 @@ struct scope_state {
     std::int64_t now = outstanding.load(std::memory_order_relaxed);
     do {
       if ((now / one & most) == most) return -1;
-    } while (!outstanding.compare_exchange_weak(now, now + one, std::memory_order_acq_rel, std::memory_order_relaxed));
+    } while (!outstanding.compare_exchange_weak(now, now + one, std::memory_order_relaxed, std::memory_order_relaxed));
     return now / one & most;
   }
 
   static constexpr std::uint32_t none = 0, changing = 1, noted = 2;
   atomic<std::uint32_t> failure_state_{none};
-  std::exception_ptr failure_;  // of who moved the state to `changing`
+  plain_cell<std::exception_ptr> failure_;  // of who moved the state to `changing`
 };
 
 }  // namespace weir::detail

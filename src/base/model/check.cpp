@@ -12,6 +12,11 @@
 namespace weir::model {
 namespace {
 
+std::string text_from_environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? text : "";
+}
+
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
@@ -57,8 +62,10 @@ void bury(std::unique_ptr<engine> e) {
 }  // namespace
 
 result check(const std::function<void()>& body, const limits& l) {
+  static const mutation weakened = mutation::parse(text_from_environment("WEIR_MODEL_WEAKEN"));
   result r;
-  auto e = std::make_unique<engine>(l);
+  places seen;
+  auto e = std::make_unique<engine>(l, weakened.file.empty() ? nullptr : &weakened, text_from_environment("WEIR_MODEL_PLACES").empty() ? nullptr : &seen);
   if (const char* path = std::getenv("WEIR_MODEL_REPLAY"); path != nullptr && *path != '\0') {
     e->decisions().start_replay(path);
     explore(*e, body, false, 1, r);
@@ -74,6 +81,7 @@ result check(const std::function<void()>& body, const limits& l) {
   std::printf("model: %llu runs, %s, seed %llu%s\n", static_cast<unsigned long long>(r.runs),
               !r.exhausted ? "not exhaustive" : e->was_cut() ? "exhaustive up to the bound on preemptions" : "exhaustive",
               static_cast<unsigned long long>(r.seed), r.passed ? "" : ", failed");
+  r.places = seen.text();
   if (!r.passed) bury(std::move(e));
   return r;
 }

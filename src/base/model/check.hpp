@@ -40,6 +40,8 @@ struct result {
   bool exhausted = false;
   std::uint64_t runs = 0;
   std::uint64_t seed = 0;
+  // Of WEIR_MODEL_PLACES: the operations that the runs came to, a line each (mutation.hpp).
+  std::string places;
   // If it failed: what is wrong, the operations that lead there, and how to repeat the run.
   std::string report;
 };
@@ -47,6 +49,7 @@ struct result {
 // Runs `body` as thread 0 of a model, again and again. body builds its own state each time, must not depend on
 // anything that changes between runs, and must not touch real threads, clocks or addresses' order. Prints one line
 // with the number of runs and the seed. WEIR_MODEL_REPLAY, a list of choices from a report, makes that run alone.
+// WEIR_MODEL_WEAKEN makes one operation weaker than it asks for (mutation.hpp).
 // Not reentrant.
 result check(const std::function<void()>& body, const limits& l = {});
 

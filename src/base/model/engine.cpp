@@ -10,15 +10,14 @@ namespace weir::model {
 namespace {
 engine* active = nullptr;
 
-enum class access : std::uint8_t { load, store, modify };
-
-std::memory_order weakened(weakening without, std::memory_order order, access what) {
+std::memory_order weaker(weakening without, std::memory_order order, part what) {
   using enum std::memory_order;
+  const bool is_load = what == part::load || what == part::failure;
   switch (without) {
     case weakening::none: return order;
     case weakening::seq_cst:
       if (order != seq_cst) return order;
-      return what == access::load ? acquire : what == access::store ? release : acq_rel;
+      return is_load ? acquire : what == part::store ? release : what == part::fence ? relaxed : acq_rel;
     case weakening::release: return order == release ? relaxed : order == acq_rel ? acquire : order;
     case weakening::acquire: return order == acquire ? relaxed : order == acq_rel ? release : order;
   }
@@ -168,6 +167,12 @@ void engine::end_run() { fiber::switch_to(at(current_).stack, outside_); }
 
 // ---- Operations.
 
+std::memory_order engine::weakened(std::memory_order order, part what, const site& where) {
+  if (places_ != nullptr) places_->note(where, what, order);
+  if (mutation_ != nullptr && mutation_->is_at(where, what)) return mutation_->order;
+  return weaker(limits_.without, order, what);
+}
+
 int engine::create(std::uint64_t value) {
   memory_.begin_event(current_);
   return memory_.create(current_, value);
@@ -181,7 +186,7 @@ void engine::destroy(int location) {
 
 memory::outcome engine::load(int location, std::memory_order order, const site& where) {
   step(where);
-  order = weakened(limits_.without, order, access::load);
+  order = weakened(order, part::load, where);
   const memory::outcome o = memory_.load(current_, location, order, choices_);
   after({current_, operation::load, order, location, o.read, 0, o.newer, where});
   return o;
@@ -189,7 +194,7 @@ memory::outcome engine::load(int location, std::memory_order order, const site& 
 
 void engine::store(int location, std::uint64_t value, std::memory_order order, const site& where) {
   step(where);
-  order = weakened(limits_.without, order, access::store);
+  order = weakened(order, part::store, where);
   if (memory_.newest(location) != value) something_changed();
   memory_.store(current_, location, value, order);
   after({current_, operation::store, order, location, 0, value, 0, where});
@@ -197,7 +202,7 @@ void engine::store(int location, std::uint64_t value, std::memory_order order, c
 
 memory::outcome engine::modify(int location, update how, std::uint64_t operand, std::uint64_t mask, std::memory_order order, const site& where) {
   step(where);
-  order = weakened(limits_.without, order, access::modify);
+  order = weakened(order, part::modify, where);
   const memory::outcome o = memory_.modify(current_, location, how, operand, mask, order);
   if (o.read != o.written) something_changed();
   after({current_, operation::read_modify_write, order, location, o.read, o.written, 0, where});
@@ -207,8 +212,8 @@ memory::outcome engine::modify(int location, update how, std::uint64_t operand, 
 memory::outcome engine::compare_exchange(int location, std::uint64_t expected, std::uint64_t desired, std::memory_order success,
                                          std::memory_order failure, bool weak, const site& where) {
   step(where);
-  success = weakened(limits_.without, success, access::modify);
-  failure = weakened(limits_.without, failure, access::load);
+  success = weakened(success, part::success, where);
+  failure = weakened(failure, part::failure, where);
   const bool may_fail = weak && spurious_failures_ < limits_.spurious_failures;
   const memory::outcome o = memory_.compare_exchange(current_, location, expected, desired, success, failure, may_fail, choices_);
   if (o.stored) something_changed();
@@ -218,11 +223,26 @@ memory::outcome engine::compare_exchange(int location, std::uint64_t expected, s
 }
 
 void engine::fence(std::memory_order order, const site& where) {
-  if (limits_.without == weakening::seq_cst && order == std::memory_order_seq_cst) return;
+  order = weakened(order, part::fence, where);
+  if (order == std::memory_order_relaxed) return;
   if (order == std::memory_order_seq_cst) step(where);
   else memory_.begin_event(current_);
   memory_.fence(current_, order);
   after({current_, operation::fence, order, -1, 0, 0, 0, where});
+}
+
+void engine::light_fence(const site& where) {
+  if (limits_.without == weakening::seq_cst || weakened(std::memory_order_seq_cst, part::light_fence, where) == std::memory_order_relaxed) return;
+  step(where);
+  memory_.light_fence(current_);
+  after({current_, operation::light_fence, std::memory_order_seq_cst, -1, 0, 0, 0, where});
+}
+
+void engine::heavy_fence(const site& where) {
+  if (limits_.without == weakening::seq_cst || weakened(std::memory_order_seq_cst, part::heavy_fence, where) == std::memory_order_relaxed) return;
+  step(where);
+  memory_.heavy_fence(current_);
+  after({current_, operation::heavy_fence, std::memory_order_seq_cst, -1, 0, 0, 0, where});
 }
 
 void engine::read_plain(int location, const site& where) {

@@ -9,13 +9,15 @@
 #include "base/model/choices.hpp"
 #include "base/model/fiber.hpp"
 #include "base/model/memory.hpp"
+#include "base/model/mutation.hpp"
 #include "base/model/trace.hpp"
 
 namespace weir::model {
 
 class engine {
  public:
-  explicit engine(const limits& l) : limits_(l) {}
+  // `mutated` and `seen` may be null.
+  explicit engine(const limits& l, const mutation* mutated = nullptr, places* seen = nullptr) : limits_(l), mutation_(mutated), places_(seen) {}
 
   // The engine whose test is running; ends the program with a message if there is none.
   static engine& running();
@@ -38,6 +40,8 @@ class engine {
   memory::outcome compare_exchange(int location, std::uint64_t expected, std::uint64_t desired, std::memory_order success,
                                    std::memory_order failure, bool weak, const site& where);
   void fence(std::memory_order order, const site& where);
+  void light_fence(const site& where);
+  void heavy_fence(const site& where);
   void read_plain(int location, const site& where);
   void write_plain(int location, const site& where);
 
@@ -68,6 +72,8 @@ class engine {
   thread& at(int index) { return threads_[static_cast<std::size_t>(index)]; }
   bool can_run(int index) { return at(index).state == status::runnable; }
 
+  // The order an operation has in this test: what it asks for, or less.
+  std::memory_order weakened(std::memory_order order, part what, const site& where);
   void count_step();
   void step(const site& where);
   void after(const event& e);
@@ -79,6 +85,8 @@ class engine {
   [[noreturn]] void deadlock();
 
   limits limits_;
+  const mutation* const mutation_;
+  places* const places_;
   choices choices_;
   memory memory_;
   trace trace_;

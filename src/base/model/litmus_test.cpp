@@ -158,6 +158,83 @@ TEST(store_buffering, a_fence_orders_but_does_not_synchronise) {
       "data race");
 }
 
+// ---- Asymmetric fences.
+
+std::function<void()> asymmetric(bool light, bool heavy) {
+  return [=] {
+    atomic<int> x{0}, y{0};
+    int saw_y = -1, saw_x = -1;
+    parallel(
+        [&] {
+          x.store(1, relaxed);
+          if (light) model_atomics::light_fence();
+          saw_y = y.load(relaxed);
+        },
+        [&] {
+          y.store(1, relaxed);
+          if (heavy) model_atomics::heavy_fence();
+          else model_atomics::light_fence();
+          saw_x = x.load(relaxed);
+        });
+    require(saw_x == 1 || saw_y == 1, "both missed the other's store");
+  };
+}
+
+TEST(asymmetric_fences, a_light_and_a_heavy_one_are_two_fences) { expect_passes(asymmetric(true, true)); }
+TEST(asymmetric_fences, the_light_one_is_needed) { expect_fails(asymmetric(false, true), "both missed"); }
+TEST(asymmetric_fences, two_light_ones_are_nothing) { expect_fails(asymmetric(true, false), "both missed"); }
+
+TEST(asymmetric_fences, two_heavy_ones_are_two_fences_and_so_is_one_with_a_full_one) {
+  auto body = [](bool other_is_full) {
+    return [=] {
+      atomic<int> x{0}, y{0};
+      int saw_y = -1, saw_x = -1;
+      parallel([&] { x.store(1, relaxed), model_atomics::heavy_fence(), saw_y = y.load(relaxed); },
+               [&] {
+                 y.store(1, relaxed);
+                 if (other_is_full) model_atomics::fence(seq_cst);
+                 else model_atomics::heavy_fence();
+                 saw_x = x.load(relaxed);
+               });
+      require(saw_x == 1 || saw_y == 1, "both missed the other's store");
+    };
+  };
+  expect_passes(body(true));
+  expect_passes(body(false));
+}
+
+TEST(asymmetric_fences, a_light_one_is_nothing_to_a_full_one) {
+  expect_fails(
+      [] {
+        atomic<int> x{0}, y{0};
+        int saw_y = -1, saw_x = -1;
+        parallel([&] { x.store(1, relaxed), model_atomics::light_fence(), saw_y = y.load(relaxed); },
+                 [&] { y.store(1, relaxed), model_atomics::fence(seq_cst), saw_x = x.load(relaxed); });
+        require(saw_x == 1 || saw_y == 1, "both missed the other's store");
+      },
+      "both missed");
+}
+
+// Who asks a third thread for its heavy fence is as if it had passed one itself (sched/shared_fence.hpp).
+TEST(asymmetric_fences, a_heavy_one_serves_who_asked_for_it) {
+  expect_passes([] {
+    atomic<int> x{0}, y{0}, asked{0}, passed{0};
+    int saw_y = -1, saw_x = -1;
+    parallel([&] { x.store(1, relaxed), model_atomics::light_fence(), saw_y = y.load(relaxed); },
+             [&] {
+               y.store(1, relaxed);
+               asked.store(1, release);
+               if (passed.load(acquire) == 1) saw_x = x.load(relaxed);
+             },
+             [&] {
+               if (asked.load(acquire) == 0) return;
+               model_atomics::heavy_fence();
+               passed.store(1, release);
+             });
+    require(saw_x != 0 || saw_y == 1, "both missed the other's store");
+  });
+}
+
 // ---- Independent reads of independent writes.
 
 std::function<void()> independent_reads(std::memory_order store, std::memory_order load, bool fences) {

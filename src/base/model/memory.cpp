@@ -32,7 +32,7 @@ std::uint64_t apply(update how, std::uint64_t old, std::uint64_t operand) {
 void memory::reset() {
   used_ = 0;
   threads_ = {};
-  fences_ = {};
+  fences_ = heavy_ = {};
   error_.clear();
 }
 
@@ -193,6 +193,21 @@ void memory::fence_seq_cst(int thread) {
   }
   now.view.join(fences_);
   fences_.join(now.view);
+}
+
+// A heavy fence makes every thread pass a full one, somewhere between its light fences: the compiler may move accesses
+// about between these. So all that a thread did before its last light fence is before, all that it does after its next
+// one is after, and a light fence alone does nothing.
+void memory::light_fence(int thread) {
+  thread_knowledge& mine = threads_[static_cast<std::size_t>(thread)];
+  mine.now.view.join(heavy_);
+  mine.at_light_fence = mine.now.view;
+}
+
+void memory::heavy_fence(int thread) {
+  for (const thread_knowledge& t : threads_) fences_.join(t.at_light_fence);
+  fence(thread, std::memory_order_seq_cst);
+  heavy_ = fences_;
 }
 
 void memory::read_plain(int thread, int index) {

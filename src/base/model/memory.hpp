@@ -42,6 +42,8 @@ class memory {
   outcome compare_exchange(int thread, int location, std::uint64_t expected, std::uint64_t desired, std::memory_order success,
                            std::memory_order failure, bool may_fail, choices& choose);
   void fence(int thread, std::memory_order order);
+  void light_fence(int thread);
+  void heavy_fence(int thread);
 
   void read_plain(int thread, int location);
   void write_plain(int thread, int location);
@@ -75,6 +77,7 @@ class memory {
     knowledge now;
     knowledge released;  // at the last release fence
     knowledge pending;   // what relaxed loads have read, learned by the next acquire fence
+    vector_clock at_light_fence;  // view at its last light fence
   };
 
   cell& enter(int thread, int location);
@@ -89,6 +92,7 @@ class memory {
   std::size_t used_ = 0;
   std::array<thread_knowledge, max_threads> threads_;
   vector_clock fences_;  // view of all seq_cst fences so far
+  vector_clock heavy_;   // as it was at the last heavy one
   std::string error_;
 };
 

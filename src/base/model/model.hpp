@@ -103,9 +103,9 @@ struct model_atomics {
   using plain = model::plain<T>;
 
   static void fence(std::memory_order order, site where = site::current()) { engine::running().fence(order, where); }
-  // As strong as two seq_cst fences towards each other, no weaker than that alone.
-  static void light_fence(site where = site::current()) { fence(std::memory_order_seq_cst, where); }
-  static void heavy_fence(site where = site::current()) { fence(std::memory_order_seq_cst, where); }
+  // To each other as two seq_cst fences; two light ones are nothing to each other.
+  static void light_fence(site where = site::current()) { engine::running().light_fence(where); }
+  static void heavy_fence(site where = site::current()) { engine::running().heavy_fence(where); }
   static void pause(site where = site::current()) { engine::running().pause(where); }
   static void wait(const atomic<std::uint32_t>& word, std::uint32_t expected, site where = site::current()) {
     engine::running().wait(word.location(), expected, where);

@@ -26,13 +26,15 @@ safety_depth=100000     # steps on one path; the longest has 700
 liveness_depth=4000000  # the longest has 2.2 million
 failed=0
 
-# search MODEL CLAIM DEFINES...: builds and runs one search in the subfolder `run`; what Spin says is in run/log.
+# search EXPECTED MODEL CLAIM DEFINES...: builds and runs one search in the subfolder `run`; what Spin says is in run/log.
+# Errors are looked for from the other end: with steps tried in reverse order the dearest takes an eighth of the states.
 search() {
-  local model=$1 claim=$2 run=$folder/run; shift 2
+  local expected=$1 model=$2 claim=$3 run=$folder/run; shift 3
   rm -rf -- "$run"
   mkdir -- "$run"
   cp -- "$source_folder/$model" "$run/model.pml"
   local compile=(-O1 -w -DCOLLAPSE -DMEMLIM="$most_megabytes") options=(-c1)
+  if [[ $expected == fails ]]; then compile+=(-DT_REVERSE); fi
   if [[ $claim == - ]]; then
     compile+=(-DSAFETY)
     options+=(-m"$safety_depth")
@@ -65,7 +67,7 @@ said() {
 # check EXPECTED MODEL CLAIM WHAT DEFINES...: EXPECTED is holds or fails.
 check() {
   local expected=$1 model=$2 claim=$3 what=$4 status=0 result verdict=; shift 4
-  search "$model" "$claim" "$@" || status=$?
+  search "$expected" "$model" "$claim" "$@" || status=$?
   result=$(said "$status")
   case $expected:$result in
     holds:holds | fails:assertion* | fails:invalid* | fails:acceptance*) ;;
@@ -114,7 +116,8 @@ sleep_fails - NO_FUTEX_WAKE 'claims and does not wake' "${two_tasks[@]}"
 sleep_fails - NO_HEAVY_FENCE 'no heavy fence after the first part of a sleep' "${two_tasks[@]}" -DUNSURE
 sleep_fails - NO_LOOK_AFTER_THE_FIRST_PART 'no look after the first part of a sleep' "${two_tasks[@]}" -DUNSURE
 sleep_fails - LIGHT_FENCE_BESIDE_SLEEPERS 'a publisher that sees sleepers passes no full fence' -DWORKERS=2 -DFOREIGN=2 -DUNSURE
-sleep_fails - FENCE_THAT_HAD_BEGUN 'a fence serves who asks while it is under way' "${two_tasks[@]}" -DUNSURE
+sleep_fails - FENCE_THAT_HAD_BEGUN 'a fence serves who asks while it is under way' \
+  -DWORKERS=2 -DFOREIGN=2 -DEACH=2 -DUNSURE "${no_doze[@]}"
 sleep_fails taken NO_HAND_OVER 'for ever, no hand-over by the last searcher' "${for_one[@]}" -DENDLESS
 sleep_fails answered NO_SECOND_LOOK 'for ever, no second look before blocking' "${for_one[@]}" -DENDLESS
 

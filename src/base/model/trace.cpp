@@ -37,6 +37,8 @@ std::string describe(const event& e) {
     case operation::read_modify_write: return "rmw   " + cell + " " + number(e.read) + " => " + number(e.written) + order;
     case operation::failed_compare: return "failed compare-exchange " + cell + " -> " + number(e.read) + age + order;
     case operation::fence: return "fence" + order;
+    case operation::light_fence: return "light fence";
+    case operation::heavy_fence: return "heavy fence";
     case operation::plain_read: return "read  " + cell + " (plain)";
     case operation::plain_write: return "write " + cell + " (plain)";
     case operation::wait: return "wait  " + cell + " expected " + number(e.read);

@@ -1,0 +1,123 @@
+// Model tests of what a scope knows about its tasks: who waits sees what they did, and each failure has one owner.
+#include <memory>
+
+#include <weir/detail/scope_state.hpp>
+
+#include "base/model/model_gtest.hpp"
+
+namespace weir::detail {
+namespace {
+
+using model::expect_passes;
+using model::parallel;
+using model::require;
+
+constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto release = std::memory_order_release;
+
+// What a failure carries: written before it is noted.
+struct payload {
+  model::plain<int> written{0};
+};
+
+void fail(scope_state& s, payload& p) {
+  p.written.write(1);
+  if (s.claim_failure()) s.note_failure(std::make_exception_ptr(&p));
+}
+bool take(scope_state& s) {
+  const std::exception_ptr e = s.take_failure();
+  if (e == nullptr) return false;
+  payload* p = nullptr;
+  try {
+    std::rethrow_exception(e);
+  } catch (payload* thrown) {
+    p = thrown;
+  }
+  require(p->written.read() == 1, "a failure without what it carries");
+  return true;
+}
+
+TEST(scope_state_model, who_waits_sees_what_the_tasks_did) {
+  expect_passes([] {
+    scope_state s;
+    model::plain<int> first{0}, second{0};
+    s.outstanding.store(2, relaxed);
+    parallel([&] { first.write(1), s.finish(1); }, [&] { second.write(1), s.finish(1); },
+             [&] {
+               if (s.complete()) require(first.read() + second.read() == 2, "complete, and a task is not done");
+             });
+    require(s.complete(), "a task was not counted");
+  });
+}
+
+TEST(scope_state_model, a_member_that_waits_sees_what_the_others_did) {
+  expect_passes([] {
+    scope_state s;
+    model::plain<int> first{0};
+    s.outstanding.store(2, relaxed);
+    bool told = false;
+    parallel([&] { first.write(1), told = s.finish(1); },
+             [&] {
+               require(s.add_member() == 0, "there was another member");
+               const bool alone = s.only_members_left();
+               if (alone) require(first.read() == 1, "only members left, and a task is not done");
+               require(s.is_waited_for(), "the member was not counted");
+             });
+    require(s.only_members_left() && s.members() == 1, "the counts are wrong");
+    s.remove(scope_state::one_member);
+    s.finish(1);
+    require(s.complete(), "the member was not counted off");
+  });
+}
+
+// Either the waiter finds its scope complete, or whoever finishes the last task is told to wake somebody.
+TEST(scope_state_model, a_waiter_or_the_last_task_knows) {
+  expect_passes([] {
+    scope_state s;
+    s.outstanding.store(1, relaxed);
+    bool told = false, complete = false;
+    parallel([&] { told = s.finish(1); }, [&] { s.add_waiter(), complete = s.complete(); });
+    require(told || complete, "nobody knows that the scope is complete");
+  });
+}
+
+TEST(scope_state_model, of_two_failures_one_is_noted) {
+  expect_passes([] {
+    scope_state s;
+    payload one, two;
+    bool taken = false;
+    parallel([&] { fail(s, one); }, [&] { fail(s, two); }, [&] { taken = take(s); });
+    require(taken || take(s), "no failure was noted");
+  });
+}
+
+// The state goes round: noted, taken, noted again.
+TEST(scope_state_model, a_failure_is_taken_and_another_one_noted) {
+  expect_passes([] {
+    scope_state s;
+    payload one, two;
+    fail(s, one);
+    parallel([&] { take(s); }, [&] { fail(s, two); });
+    take(s);
+    require(!s.failed(), "a failure is left");
+  });
+}
+
+TEST(scope_state_model, a_task_looks_at_the_scopes_outside_its_own) {
+  expect_passes([] {
+    scope_state inner;
+    std::unique_ptr<scope_state> made;
+    scope_outside out{nullptr, nullptr};
+    parallel(
+        [&] {
+          made = std::make_unique<scope_state>();
+          out.scope = made.get();
+          const scope_outside* nobody = nullptr;
+          inner.outer.compare_exchange_strong(nobody, &out, release, relaxed);
+        },
+        [&] { require(!inner.ends_early(nullptr), "no scope ends early"); });
+  });
+}
+
+}  // namespace
+}  // namespace weir::detail
