@@ -1,4 +1,5 @@
-// Streams: matching windows of elements to the pushes that feed them (Pop and Cohen, TACO 2013; seed 000 section 4.1).
+// Streams: matching windows of elements to the pushes that feed them (Pop and Cohen,
+// TACO 2013; Drebes et al., PACT 2016, section 4.1).
 #pragma once
 
 #include "flow/context.hpp"
