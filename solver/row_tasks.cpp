@@ -1,16 +1,17 @@
 // The task graph of rows: made from the pattern of L, run with the row kernels as its body.
+#include <weir/detail/trial.hpp>
 #include <weir/solver/row_tasks.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <limits>
-#include <numeric>
-#include <random>
 #include <string>
 
 namespace weir::solver {
 namespace {
+
+using weir::detail::seconds_of;
+using weir::detail::usual;
 
 std::span<const index> as_rows(std::span<const graph::task_id> tasks) {
   // The unsigned type of the same size: what C++ allows to be read as the other.
@@ -50,12 +51,6 @@ std::vector<index> both_triangles(const ilu& f, std::vector<std::size_t>& begin)
   return rows;
 }
 
-double seconds_of(const auto& what) {
-  const auto begin = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 // What is distributed page by page.
 struct memory_in_small_pages {
   memory_in_small_pages(ilu& f, matrix& a) : factors(f), values(a.values), columns(a.columns) {}
@@ -74,13 +69,6 @@ void run_unwrapped(const Run& run) {
   }
 }
 
-// Of an even number the lower one: what disturbs only makes longer.
-double median(std::vector<double>& of) {
-  const auto middle = of.begin() + static_cast<std::ptrdiff_t>((of.size() - 1) / 2);
-  std::ranges::nth_element(of, middle);
-  return *middle;
-}
-
 // Whether the first is worth other workers' time: as it usually is, or undisturbed, because what needs all CPUs and the whole
 // bandwidth is disturbed more than what needs one. Here workers are awake; where it is used they may have to be woken, which
 // must be gained as well. In turns who is first: after a sequential program other workers' caches are cold.
@@ -97,32 +85,27 @@ bool is_faster(const auto& in_parallel, const auto& in_sequence) {
     if (round % 2 == 0) measure(in_parallel, parallel);
     measure(in_sequence, sequential);
     if (round % 2 == 1) measure(in_parallel, parallel);
-    if (all > short_seconds && median(parallel) + waking_seconds < clear * median(sequential)) return true;
+    if (all > short_seconds && usual(parallel) + waking_seconds < clear * usual(sequential)) return true;
     if (all > enough_seconds && round + 1 >= least_rounds) break;
   }
-  return median(parallel) + waking_seconds < median(sequential) || std::ranges::min(parallel) + waking_seconds < std::ranges::min(sequential);
+  return usual(parallel) + waking_seconds < usual(sequential) ||
+         std::ranges::min(parallel) + waking_seconds < std::ranges::min(sequential);
 }
 
-// Which of so many ways, `run(i)`, is usually fastest: rounds, each in another order, until all were seen so often or so long
-// that one lucky time decides nothing, and two more of those that came near.
+// Which of so many ways, `run(i)`, is usually fastest: rounds until all were seen so often or so long that one lucky
+// time decides nothing, and two more of those that came near.
 std::size_t fastest_of(std::size_t count, const auto& run) {
   constexpr int enough_rounds = 5, rounds_of_near = 2;
   constexpr double enough_seconds = 0.5, near = 1.15, hopeless = 1.5;
-  std::vector<std::vector<double>> times(count);
-  std::vector<std::size_t> left(count);
-  std::iota(left.begin(), left.end(), std::size_t{0});
-  const auto usual = [&](std::size_t i) { return median(times[i]); };
-  std::minstd_rand random;
+  weir::detail::trial trial(count);
   double all = 0;
-  for (int round = 1, last = enough_rounds + rounds_of_near; round <= last && left.size() > 1; round++) {
-    std::ranges::shuffle(left, random);
-    for (const std::size_t i : left) all += times[i].emplace_back(seconds_of([&] { run(i); }));
+  for (int round = 1, last = enough_rounds + rounds_of_near; round <= last && trial.left() > 1; round++) {
+    all += trial.round(run);
     const bool enough = round >= enough_rounds || all >= enough_seconds;
     if (enough) last = std::min(last, round + rounds_of_near);
-    const double limit = (enough ? near : hopeless) * usual(*std::ranges::min_element(left, {}, usual));
-    std::erase_if(left, [&](std::size_t i) { return usual(i) > limit; });
+    trial.drop_slower(enough ? near : hopeless, [](std::size_t) { return false; });
   }
-  return *std::ranges::min_element(left, {}, usual);
+  return trial.fastest();
 }
 
 }  // namespace

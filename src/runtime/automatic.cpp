@@ -2,10 +2,10 @@
 #include "runtime/graph.hpp"
 
 #include <weir/coarse_graph.hpp>
+#include <weir/detail/trial.hpp>
 
 #include <algorithm>
 #include <limits>
-#include <random>
 
 namespace weir {
 namespace {
@@ -67,46 +67,34 @@ std::uint64_t sequential_ns(const graphs::coarse_input& in, const detail::bulk_b
 
 struct tried {
   std::unique_ptr<detail::coarse_state> coarse;
-  std::vector<double> ns;
-  double usual_ns = 0;  // their median, of an even number the lower one: what disturbs only makes longer
+  double usual_seconds = 0;
 
   bool everything_in_one() const { return coarse->algorithms == graphs::everything_in_one; }
 };
 
-void try_once(runtime& rt, const detail::bulk_body& body, tried& t) {
-  engine::engine& e = detail::state_of(rt).engine;
-  const std::uint64_t begin = os::now_ns();
-  detail::run_in_bulk(e, {e, t.coarse->aggregates.forward(), body, t.coarse->scope, t.coarse->members.view()});
-  t.ns.push_back(static_cast<double>(os::now_ns() - begin));
-  const auto middle = t.ns.begin() + static_cast<std::ptrdiff_t>((t.ns.size() - 1) / 2);
-  std::ranges::nth_element(t.ns, middle);
-  t.usual_ns = *middle;
-}
-
-// Rounds, so that a disturbance hits none of them alone; in each in another order, because who comes after everything in one
-// aggregate finds the other workers' caches cold. After some only those go on that come near.
+// After some rounds only those go on that come near.
 void try_all(runtime& rt, const detail::bulk_body& body, std::vector<tried>& all) {
   constexpr int rounds_of_all = 2, rounds = 5;
   constexpr double near = 1.3;
-  std::vector<tried*> left;
-  for (tried& t : all) left.push_back(&t);
-  std::minstd_rand random;
-  for (int round = 0; round < rounds; round++) {
-    std::ranges::shuffle(left, random);
-    for (tried* t : left) try_once(rt, body, *t);
-    if (round + 1 != rounds_of_all) continue;
-    const double limit = near * std::ranges::min_element(all, {}, &tried::usual_ns)->usual_ns;
-    std::erase_if(left, [&](const tried* t) { return t->usual_ns > limit && !t->everything_in_one(); });
+  engine::engine& e = detail::state_of(rt).engine;
+  detail::trial trial(all.size());
+  for (int round = 1; round <= rounds; round++) {
+    trial.round([&](std::size_t i) {
+      detail::coarse_state& c = *all[i].coarse;
+      detail::run_in_bulk(e, {e, c.aggregates.forward(), body, c.scope, c.members.view()});
+    });
+    if (round == rounds_of_all) trial.drop_slower(near, [&](std::size_t i) { return all[i].everything_in_one(); });
   }
+  for (std::size_t i = 0; i < all.size(); i++) all[i].usual_seconds = trial.usual_seconds(i);
 }
 
 // Fastest first; before all of them everything in one aggregate, if nothing is faster than that by enough to be worth the other
 // workers' time.
 void rank(std::vector<tried>& all) {
   constexpr double worth = 0.97;
-  std::ranges::stable_sort(all, {}, &tried::usual_ns);
+  std::ranges::stable_sort(all, {}, &tried::usual_seconds);
   const auto one = std::ranges::find_if(all, &tried::everything_in_one);
-  if (all.front().usual_ns >= worth * one->usual_ns) std::rotate(all.begin(), one, one + 1);
+  if (all.front().usual_seconds >= worth * one->usual_seconds) std::rotate(all.begin(), one, one + 1);
 }
 
 std::unique_ptr<detail::coarse_state> made(detail::graph_state& g, candidate&& c) { return std::make_unique<detail::coarse_state>(g, c.coarse_string, std::move(c.result)); }
@@ -146,10 +134,10 @@ std::vector<coarse_graph> detail::aggregate_by_trial(const graph& fine, runtime&
   for (candidate& c : graphs::candidates(in, bulk.after(), costs, kept)) all.push_back({made(g, std::move(c)), {}});
   try_all(rt, body, all);
   rank(all);
-  const double limit = near * all.front().usual_ns;
+  const double limit = near * all.front().usual_seconds;
   std::vector<coarse_graph> chosen;
   for (tried& t : all)
-    if (chosen.size() < most && t.usual_ns <= limit) chosen.push_back(coarse_graph(t.coarse.release()));
+    if (chosen.size() < most && t.usual_seconds <= limit) chosen.push_back(coarse_graph(t.coarse.release()));
   return chosen;
 }
 
