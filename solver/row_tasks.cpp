@@ -88,11 +88,12 @@ bool is_faster(const auto& in_parallel, const auto& in_sequence) {
     if (all > short_seconds && usual(parallel) + waking_seconds < clear * usual(sequential)) return true;
     if (all > enough_seconds && round + 1 >= least_rounds) break;
   }
-  return usual(parallel) + waking_seconds < usual(sequential) || std::ranges::min(parallel) + waking_seconds < std::ranges::min(sequential);
+  return usual(parallel) + waking_seconds < usual(sequential) ||
+         std::ranges::min(parallel) + waking_seconds < std::ranges::min(sequential);
 }
 
-// Which of so many ways, `run(i)`, is usually fastest: rounds until all were seen so often or so long that one lucky time
-// decides nothing, and two more of those that came near.
+// Which of so many ways, `run(i)`, is usually fastest: rounds until all were seen so often or so long that one lucky
+// time decides nothing, and two more of those that came near.
 std::size_t fastest_of(std::size_t count, const auto& run) {
   constexpr int enough_rounds = 5, rounds_of_near = 2;
   constexpr double enough_seconds = 0.5, near = 1.15, hopeless = 1.5;
