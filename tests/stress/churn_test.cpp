@@ -46,7 +46,9 @@ class library {
  public:
   library() : handle_(dlopen(WEIR_CHURN_PLUGIN, RTLD_NOW | RTLD_LOCAL)) { EXPECT_NE(handle_, nullptr) << dlerror(); }
   ~library() {
-    if (handle_ != nullptr) EXPECT_EQ(dlclose(handle_), 0) << dlerror();
+    if (handle_ != nullptr) {
+      EXPECT_EQ(dlclose(handle_), 0) << dlerror();
+    }
   }
   library(const library&) = delete;
   library& operator=(const library&) = delete;
