@@ -80,12 +80,49 @@ def first_error(header, said):
     return 1, said.strip().split("\n")[-1]
 
 
+def opening_include(tree, header):
+    """The header of the repository that this one begins with, before anything else; or None."""
+    before = next(((line, target) for line, _, target in includes(tree, header)), None)
+    if before is None or not header.endswith(".hpp") or not (before[1] or "").endswith(".hpp"):
+        return None
+    text = "\n".join(tree.lines(header)[:before[0] - 1])
+    return before[1] if re.fullmatch(r"(\s|//.*|#pragma once)*", text) else None
+
+
+def chains(tree, headers):
+    """[header, what it begins with, what that begins with, ...]: lists that hold each header once or more. If the first of a
+    list compiles alone, so do the others: the compiler has seen each of them with nothing before it."""
+    opening = {header: opening_include(tree, header) for header in headers}
+    first = [header for header in headers if header not in opening.values()]
+    found = []
+    for header in [*first, *headers]:   # headers that begin with each other in a circle have no first one
+        if any(header in chain for chain in found):
+            continue
+        chain = []
+        while header in opening and header not in chain:
+            chain.append(header)
+            header = opening[header]
+        found.append(chain)
+    return found
+
+
+def said_of(tree, compiler, headers):
+    """{header: what the compiler says of it alone}. Where the first of a chain does not compile the others are asked about."""
+    said, left = {}, list(headers)
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        while left:
+            lists = chains(tree, left)
+            for chain, errors in zip(lists, pool.map(lambda chain: compiler.errors(tree, chain[0]), lists)):
+                said.update({chain[0]: errors} if errors else dict.fromkeys(chain, ""))
+            left = [header for header in left if header not in said]
+    return said
+
+
 def header_alone(tree, compiler):
     headers = [f for f in tree.with_suffix(".hpp", ".h") if f.startswith(("include/", "src/"))]
     keys = {header: compiler.key(tree, header) for header in headers}
     due = [header for header in headers if keys[header] not in compiler.passed]
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        said = dict(zip(due, pool.map(lambda header: compiler.errors(tree, header), due)))
+    said = said_of(tree, compiler, due)
     compiler.save(key for header, key in keys.items() if not said.get(header))
     for header in due:
         if said[header]:

@@ -124,6 +124,19 @@ class TidyTest(unittest.TestCase):
             self.assertEqual([v.split(":")[0] for v in broken], ["src/base/base.hpp", "src/base/bits.hpp", "src/os/os.hpp"])
             self.assertEqual(self.violations({}, "header-alone", cache), [])
 
+    def test_what_another_header_begins_with_is_not_compiled_again(self):
+        with tempfile.TemporaryDirectory() as root:
+            lay_out(root, {**GOOD, "src/base/more.hpp": "// More.\n#pragma once\n\n#include \"base/base.hpp\"\n",
+                           "src/base/late.hpp": "// Late.\n#pragma once\nint x;\n#include \"os/os.hpp\"\n"})
+            compiler, compiled = headers.Compiler(CXX, CC), []
+            compiler.errors = lambda tree, header: compiled.append(header) or ""
+            tidy.check(Tree(root), "header-alone", compiler)
+            self.assertEqual(sorted(compiled), ["include/weir/data.hpp", "include/weir/error.hpp", "src/base/late.hpp", "src/base/model/model.hpp", "src/base/more.hpp", "src/os/os.hpp"])
+
+    def test_headers_in_a_circle_are_compiled(self):
+        circle = {"src/base/base.hpp": "// Base.\n#pragma once\n#include \"base/bits.hpp\"\n", "src/base/bits.hpp": "// Bits.\n#pragma once\n#include \"base/base.hpp\"\nint x\n"}
+        self.assertIn("src/base/bits.hpp", [v.split(":")[0] for v in self.violations(circle, "header-alone")])
+
     def test_what_is_known_to_compile_is_not_compiled_again(self):
         with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as cache:
             lay_out(root, GOOD)
