@@ -1,3 +1,4 @@
+// One weaker operation: where it is, as text and back.
 #include "base/model/mutation.hpp"
 
 #include <array>
