@@ -14,9 +14,9 @@
 namespace weir::graphs {
 namespace {
 
-class subtrees {
+class subtree_search {
  public:
-  subtrees(const coarse_input& in, std::size_t most) : in_(in), most_(most), begins_(in.tasks, 0) {
+  subtree_search(const coarse_input& in, std::size_t most) : in_(in), most_(most), begins_(in.tasks, 0) {
     if (in.order.empty()) return;
     position_.resize(in.tasks);
     for (std::size_t i = 0; i < in.tasks; i++) position_[in.order[i]] = static_cast<index>(i);
@@ -72,6 +72,6 @@ class subtrees {
 
 }  // namespace
 
-partition aggregate_subtrees(const coarse_input& in, std::size_t most_tasks) { return subtrees(in, most_tasks).result(); }
+partition aggregate_subtrees(const coarse_input& in, std::size_t most_tasks) { return subtree_search(in, most_tasks).result(); }
 
 }  // namespace weir::graphs

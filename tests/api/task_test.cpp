@@ -29,7 +29,7 @@ TEST(task, with_a_thousand_accesses) {
     std::atomic<int> sum{0};
     for (const auto& d : outputs) rt.spawn(in(d), [&](auto s) { sum += s[0]; });
     rt.wait();
-    EXPECT_EQ(sum, 500'500) << text(o);
+    EXPECT_EQ(sum, 500'500) << test::text(o);
   }
 }
 
