@@ -19,8 +19,8 @@ function(weir_component name)
   endif()
 endfunction()
 
-# weir_precompile(TARGET HEADER...) or weir_precompile(TARGET REUSE_FROM OTHER): the standard library's headers and those
-# named, compiled once for all of a target, or for all of another one with the same flags.
+# weir_precompile(TARGET HEADER...) or weir_precompile(TARGET REUSE_FROM OTHER): the standard library's headers and
+# those named, compiled once for all of a target, or for all of another one with the same flags.
 function(weir_precompile target)
   if(NOT WEIR_PRECOMPILE)
     return()
@@ -31,8 +31,9 @@ function(weir_precompile target)
   endif()
   list(FIND ARGN REUSE_FROM reuses)
   if(reuses EQUAL -1)
-    target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <chrono> <deque> <fstream> <functional> <map> <memory>
-      <mutex> <numeric> <optional> <ranges> <span> <sstream> <stdexcept> <string> <thread> <unordered_map> <vector> ${ARGN})
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <array> <atomic> <chrono> <deque> <fstream> <functional> <map> <memory> <mutex> <numeric> <optional>
+      <ranges> <span> <sstream> <stdexcept> <string> <thread> <unordered_map> <vector> ${ARGN})
   else()
     target_precompile_headers(${target} ${ARGN})
   endif()
@@ -70,7 +71,8 @@ if(WEIR_BUILD_TESTS)
   weir_test_options(weir_test_headers)
   target_include_directories(weir_test_headers PRIVATE ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(weir_test_headers PRIVATE GTest::gtest)
-  target_precompile_headers(weir_test_headers PRIVATE <gtest/gtest.h> <weir/weir.hpp> <algorithm> <array> <filesystem> <fstream> <numeric> <random> <thread>)
+  target_precompile_headers(weir_test_headers PRIVATE <gtest/gtest.h> <weir/weir.hpp>
+    <algorithm> <array> <filesystem> <fstream> <numeric> <random> <thread>)
 endif()
 
 # weir_test(NAME SOURCES ... LINK ... LABELS ...): a GoogleTest program linked with the whole library and allowed

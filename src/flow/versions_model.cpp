@@ -159,7 +159,8 @@ struct world {
   }
   // Data are locked from now on: they create by turns until the right to be the only one is used up.
   void make_creators_share() {
-    for (actor* who = &a; common.creation.enter(who->c.as_creator); who = who == &a ? &b : &a) common.creation.leave(who->c.as_creator);
+    for (actor* who = &a; common.creation.enter(who->c.as_creator); who = who == &a ? &b : &a)
+      common.creation.leave(who->c.as_creator);
   }
   int skipped() const { return a.skipped + b.skipped + d.skipped; }
 };
@@ -481,8 +482,12 @@ void a_reader_of_user_memory_is_created_while_the_writer_runs(bool forgets) {
            });
   require(w.ran() == 2 && seen == 1, "the reader did not read what was written");
 }
-TEST(version_model, a_reader_of_user_memory_is_created_while_the_writer_runs) { expect_passes([] { a_reader_of_user_memory_is_created_while_the_writer_runs(false); }); }
-TEST(version_model, user_memory_is_forgotten_while_its_writer_runs) { expect_passes([] { a_reader_of_user_memory_is_created_while_the_writer_runs(true); }); }
+TEST(version_model, a_reader_of_user_memory_is_created_while_the_writer_runs) {
+  expect_passes([] { a_reader_of_user_memory_is_created_while_the_writer_runs(false); });
+}
+TEST(version_model, user_memory_is_forgotten_while_its_writer_runs) {
+  expect_passes([] { a_reader_of_user_memory_is_created_while_the_writer_runs(true); });
+}
 
 TEST(version_model, user_memory_is_ordered_by_creation) {
   expect_passes([] {

@@ -72,6 +72,8 @@ class subtree_search {
 
 }  // namespace
 
-partition aggregate_subtrees(const coarse_input& in, std::size_t most_tasks) { return subtree_search(in, most_tasks).result(); }
+partition aggregate_subtrees(const coarse_input& in, std::size_t most_tasks) {
+  return subtree_search(in, most_tasks).result();
+}
 
 }  // namespace weir::graphs

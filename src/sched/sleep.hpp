@@ -147,8 +147,8 @@ class sleep_control {
   static constexpr std::uint32_t asleep = 1;
 
   // Relaxed throughout: the fences make the order (README.md).
-  // state_: [wake epoch : 32][searching + bias : 16][sleeping + bias : 16]. The bias keeps `searching`, which is below zero
-  // for a moment now and then (README.md, "counts lag"), from borrowing from its neighbour.
+  // state_: [wake epoch : 32][searching + bias : 16][sleeping + bias : 16]. The bias keeps `searching`, which is below
+  // zero for a moment now and then (README.md, "counts lag"), from borrowing from its neighbour.
   static constexpr std::uint64_t one_sleeping = 1;
   static constexpr std::uint64_t one_searching = std::uint64_t{1} << 16;
   static constexpr std::uint64_t one_wake = std::uint64_t{1} << 32;
@@ -168,7 +168,8 @@ class sleep_control {
     word& its = words_[worker];
     std::uint32_t expected = asleep;
     if (its.load(std::memory_order_relaxed) != asleep) return false;
-    if (!its.compare_exchange_strong(expected, awake, std::memory_order_acq_rel, std::memory_order_relaxed)) return false;
+    if (!its.compare_exchange_strong(expected, awake, std::memory_order_acq_rel, std::memory_order_relaxed))
+      return false;
     state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_relaxed);
     Atomics::wake_one(its);
     return true;

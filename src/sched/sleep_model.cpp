@@ -298,8 +298,8 @@ TEST(sleep_model, who_wakes_from_a_doze_by_itself_sees_what_a_faster_waker_did) 
   });
 }
 
-// Worker 0 sleeps. Worker 1 is claimed as early as it can be; were it not counted by then, the publisher, whose push may
-// still be under way, could find that nobody sleeps.
+// Worker 0 sleeps. Worker 1 is claimed as early as it can be; were it not counted by then, the publisher, whose push
+// may still be under way, could find that nobody sleeps.
 TEST(sleep_model, a_sleeper_is_counted_before_it_can_be_claimed) {
   expect_passes([] {
     pool p(2);
@@ -319,7 +319,7 @@ TEST(sleep_model, a_sleeper_is_counted_before_it_can_be_claimed) {
           const bool has_task = p.try_take();
           if (p.sleep.stop_searching() && p.any()) p.sleep.wake_any();
           if (has_task) return serve(), p.publish();
-          while (served.load(acquire) == 0) model_atomics::wait(served, 0);  // in a task, for as long as the other one takes
+          while (served.load(acquire) == 0) model_atomics::wait(served, 0);  // in a task, until the other one is through
         },
         [&] {
           claimed.store(1, release);

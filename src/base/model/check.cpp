@@ -63,9 +63,10 @@ void bury(std::unique_ptr<engine> e) {
 
 result check(const std::function<void()>& body, const limits& l) {
   static const mutation weakened = mutation::parse(text_from_environment("WEIR_MODEL_WEAKEN"));
+  static const bool wants_places = !text_from_environment("WEIR_MODEL_PLACES").empty();
   result r;
   places seen;
-  auto e = std::make_unique<engine>(l, weakened.file.empty() ? nullptr : &weakened, text_from_environment("WEIR_MODEL_PLACES").empty() ? nullptr : &seen);
+  auto e = std::make_unique<engine>(l, weakened.file.empty() ? nullptr : &weakened, wants_places ? &seen : nullptr);
   if (const char* path = std::getenv("WEIR_MODEL_REPLAY"); path != nullptr && *path != '\0') {
     e->decisions().start_replay(path);
     explore(*e, body, false, 1, r);

@@ -17,7 +17,7 @@ std::memory_order weaker(weakening without, std::memory_order order, part what) 
     case weakening::none: return order;
     case weakening::seq_cst:
       if (order != seq_cst) return order;
-      return is_load ? acquire : what == part::store ? release : what == part::fence ? relaxed : acq_rel;
+      return is_load ? acquire : what == part::store ? release : what >= part::fence ? relaxed : acq_rel;
     case weakening::release: return order == release ? relaxed : order == acq_rel ? acquire : order;
     case weakening::acquire: return order == acquire ? relaxed : order == acq_rel ? release : order;
   }
@@ -232,14 +232,14 @@ void engine::fence(std::memory_order order, const site& where) {
 }
 
 void engine::light_fence(const site& where) {
-  if (limits_.without == weakening::seq_cst || weakened(std::memory_order_seq_cst, part::light_fence, where) == std::memory_order_relaxed) return;
+  if (weakened(std::memory_order_seq_cst, part::light_fence, where) == std::memory_order_relaxed) return;
   step(where);
   memory_.light_fence(current_);
   after({current_, operation::light_fence, std::memory_order_seq_cst, -1, 0, 0, 0, where});
 }
 
 void engine::heavy_fence(const site& where) {
-  if (limits_.without == weakening::seq_cst || weakened(std::memory_order_seq_cst, part::heavy_fence, where) == std::memory_order_relaxed) return;
+  if (weakened(std::memory_order_seq_cst, part::heavy_fence, where) == std::memory_order_relaxed) return;
   step(where);
   memory_.heavy_fence(current_);
   after({current_, operation::heavy_fence, std::memory_order_seq_cst, -1, 0, 0, 0, where});

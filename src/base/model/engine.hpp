@@ -17,7 +17,7 @@ namespace weir::model {
 class engine {
  public:
   // `mutated` and `seen` may be null.
-  explicit engine(const limits& l, const mutation* mutated = nullptr, places* seen = nullptr) : limits_(l), mutation_(mutated), places_(seen) {}
+  engine(const limits& l, const mutation* mutated, places* seen) : limits_(l), mutation_(mutated), places_(seen) {}
 
   // The engine whose test is running; ends the program with a message if there is none.
   static engine& running();

@@ -2,6 +2,7 @@
 #include "base/model/mutation.hpp"
 
 #include <array>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -16,7 +17,8 @@ constexpr std::array order_names{"relaxed", "consume", "acquire", "release", "ac
 // From the folder behind src/ or include/ on: the same wherever the sources lie.
 std::string_view short_name(std::string_view path) {
   for (const std::string_view root : {"src/", "include/"})
-    if (const auto at = path.rfind(root); at != path.npos && (at == 0 || path[at - 1] == '/')) return path.substr(at + root.size());
+    if (const auto at = path.rfind(root); at != path.npos && (at == 0 || path[at - 1] == '/'))
+      return path.substr(at + root.size());
   return path;
 }
 
@@ -44,7 +46,8 @@ mutation mutation::parse(const std::string& text) {
   std::istringstream(text) >> place >> p >> order;
   const int what = index_of(part_names, p), to = index_of(order_names, order);
   const auto colon = place.find(':');
-  if (what < 0 || to < 0 || colon == place.npos || std::sscanf(place.c_str() + colon, ":%u:%u", &m.line, &m.column) != 2) {
+  if (what < 0 || to < 0 || colon == place.npos ||
+      std::sscanf(place.c_str() + colon, ":%" SCNuLEAST32 ":%" SCNuLEAST32, &m.line, &m.column) != 2) {
     std::fprintf(stderr, "WEIR_MODEL_WEAKEN=%s: expected FILE:LINE:COLUMN PART ORDER\n", text.c_str());
     std::exit(2);
   }

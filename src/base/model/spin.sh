@@ -26,7 +26,8 @@ safety_depth=100000     # steps on one path; the longest has 700
 liveness_depth=4000000  # the longest has 2.2 million
 failed=0
 
-# search EXPECTED MODEL CLAIM DEFINES...: builds and runs one search in the subfolder `run`; what Spin says is in run/log.
+# search EXPECTED MODEL CLAIM DEFINES...: builds and runs one search in the subfolder `run`; what Spin says is in
+# run/log.
 # Errors are looked for from the other end: with steps tried in reverse order the dearest takes an eighth of the states.
 search() {
   local expected=$1 model=$2 claim=$3 run=$folder/run; shift 3

@@ -11,7 +11,10 @@ namespace weir::model {
 
 using site = std::source_location;
 
-enum class operation : std::uint8_t { load, store, read_modify_write, failed_compare, fence, light_fence, heavy_fence, plain_read, plain_write, wait, wake, woken, pause, spawn, join, finish };
+enum class operation : std::uint8_t {
+  load, store, read_modify_write, failed_compare, fence, light_fence, heavy_fence, plain_read, plain_write,
+  wait, wake, woken, pause, spawn, join, finish
+};
 
 struct event {
   int thread = 0;

@@ -42,8 +42,12 @@ def refuse(message):
 
 
 def run(program, tests, **environment):
-    return subprocess.run([program, "--gtest_filter=" + ":".join(tests), "--gtest_fail_fast"], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, env={**os.environ, **environment}, timeout=3600)
+    return subprocess.run([program, "--gtest_filter=" + ":".join(tests), "--gtest_fail_fast"], capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL, env={**os.environ, **environment}, timeout=3600)
+
+
+def failed_tests(output):
+    return re.findall(r"^\[  FAILED  \] (\S+) \([0-9]+ ms\)$", output, re.MULTILINE)
 
 
 def places_of(program, seed):
@@ -53,10 +57,10 @@ def places_of(program, seed):
         file = pathlib.Path(folder) / "places"
         done = run(program, ["*"], WEIR_MODEL_PLACES=str(file), WEIR_MODEL_SEED=str(seed))
         if done.returncode != 0:
-            refuse(f"{program.name} fails as it is: {', '.join(re.findall(r'^. *FAILED *. (.*) .[0-9]+ ms.$', done.stdout, re.MULTILINE))}")
+            refuse(f"{program.name} fails as it is: {', '.join(failed_tests(done.stdout)) or 'no test named'}")
         for line in file.read_text().splitlines():
             test, place = line.split(" ", 1)
-            if not re.search(r"(_model|_test)\.cpp:|(^|/)model/", place):  # what tests and their stand-ins do themselves
+            if not re.search(r"(_model|_test)\.cpp:|(^|/)model/", place):  # tests' and stand-ins' own
                 found[place].add(test)
     return found
 
@@ -96,10 +100,11 @@ class mutant:
         for program, tests in self.tests.items():
             done = run(program, sorted(tests), **environment)
             if done.returncode != 0:
-                failed = re.search(r"\[  FAILED  \] (\S+)", done.stdout)
-                if failed is None:
-                    refuse(f"{program.name} ended with {done.returncode} and names no test:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-                self.found_by = failed[1]
+                failed = failed_tests(done.stdout)
+                if not failed:
+                    refuse(f"{program.name} ended with {done.returncode} and names no test:\n"
+                           f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+                self.found_by = failed[0]
                 break
         return self
 
@@ -137,7 +142,8 @@ def main():
 
     reasons = tomllib.loads(SPARED.read_text()) if SPARED.exists() else {}
     mutants, missing = mutants_of(arguments.build, arguments.only, arguments.seed)
-    wrong = [f"{where}: no model test comes to this: {text}" for where, text in missing if f"{text} [not reached]" not in reasons]
+    wrong = [f"{where}: no model test comes to this: {text}"
+             for where, text in missing if f"{text} [not reached]" not in reasons]
     used = {f"{text} [not reached]" for _, text in missing}
     found = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
