@@ -23,7 +23,7 @@ constexpr algorithm known[] = {
     {'T', true, true, 2, "tasks in an aggregate"},
 };
 constexpr const char* usage = "S, C or C(n), D(m), F(n), T(n)";
-constexpr std::uint64_t most = 1'000'000'000;
+constexpr std::uint64_t largest_parameter = 1'000'000'000;
 constexpr std::size_t longest = 1000;  // characters; a longer one is a mistake, and its error would fill the screen
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -60,13 +60,17 @@ class reader {
   index parameter(const algorithm& a) {
     const std::size_t begin = ++at_;
     std::uint64_t value = 0;
-    while (at_ < text_.size() && is_digit(text_[at_])) value = std::min<std::uint64_t>(most + 1, 10 * value + static_cast<std::uint64_t>(text_[at_++] - '0'));
+    while (at_ < text_.size() && is_digit(text_[at_])) {
+      const auto digit = static_cast<std::uint64_t>(text_[at_++] - '0');
+      value = std::min<std::uint64_t>(largest_parameter + 1, 10 * value + digit);
+    }
     if (at_ == begin) fail(std::string("expected the most ") + a.meaning + ", a number");
     if (at_ == text_.size() || text_[at_] != ')') fail("expected ')'");
     const std::size_t close = at_;
     at_ = begin;
-    if (value < a.least || value > most)
-      fail(std::string("the most ") + a.meaning + " of " + a.letter + " must be " + std::to_string(a.least) + " to " + std::to_string(most));
+    if (value < a.least || value > largest_parameter)
+      fail(std::string("the most ") + a.meaning + " of " + a.letter + " must be " + std::to_string(a.least) + " to " +
+           std::to_string(largest_parameter));
     at_ = close + 1;
     return static_cast<index>(value);
   }

@@ -81,8 +81,8 @@ TEST(hwloc_file, senseless_distances_count_as_unknown) {
 
 TEST(hwloc_file, refused_files_are_named) {
   temporary_folder folder;
-  std::string good = text_of(inputs + "memory-only.xml");
-  for (const auto& [name, text] : {std::pair<std::string, std::string>{"empty.xml", ""}, {"text.xml", "hello"}, {"cut.xml", good.substr(0, good.size() / 2)}, {"other.xml", "<a><b/></a>"}}) {
+  std::string whole = text_of(inputs + "memory-only.xml");
+  for (const auto& [name, text] : {std::pair<std::string, std::string>{"empty.xml", ""}, {"text.xml", "hello"}, {"cut.xml", whole.substr(0, whole.size() / 2)}, {"other.xml", "<a><b/></a>"}}) {
     std::string path = folder.put(name, text);
     try {
       load(path);
