@@ -7,6 +7,9 @@
 //
 // Whoever publishes work wakes a sleeper unless somebody is searching, for a searcher looks everywhere again before
 // it sleeps, and the last one to stop searching because it found something wakes another.
+//
+// A worker that sleeps or spins with no task on its stack can lend its place to a thread of the program that waits: that
+// is then busy or searching in its stead, and the worker's own thread stays away until the place is given back.
 #pragma once
 
 #include <algorithm>
@@ -80,6 +83,51 @@ class sleep_control {
     return searching_in(before) <= 1 && sleeping_in(before) > 0;
   }
 
+  // A searching worker with no task on its stack that has found nothing for some time: until stop_spinning() its place may
+  // be borrowed, and it may look at queues, but take nothing. Both cost an operation on a line that hardly changes.
+  void start_spinning(int worker) {
+    word& mine = words_[worker];
+    mine.store(with(mine.load(std::memory_order_relaxed), spinning), std::memory_order_release);
+  }
+  bool is_lent(int worker) const { return is(words_[worker].load(std::memory_order_relaxed), lent); }
+  // Blocks while the place is borrowed. On return the worker is searching.
+  template <class AnyWorkLeft>
+  void stop_spinning(int worker, AnyWorkLeft&& any_work_left) {
+    if (!moves(words_[worker], spinning, awake)) wait_until_awake(words_[worker], any_work_left);
+  }
+
+  // ---- Threads of the program that take the place of a worker which is not busy (README.md, "Lent places").
+
+  // Of all workers, beginning with `first`; those that sleep come before those that spin. The caller is then searching,
+  // as that worker, and may call all that workers call. -1: all are busy. An atomic operation or two, and a system call if
+  // the worker has been asleep for long.
+  int borrow(int first) {
+    for (const std::uint32_t from : {asleep, spinning})
+      for (int i = 0; i < workers_; i++) {
+        const int w = first + i < workers_ ? first + i : first + i - workers_;
+        if (borrow_from(w, from)) return w;
+      }
+    return -1;
+  }
+  // The borrower, which is searching, has found what it may not run: the worker's own thread goes on. A system call.
+  void hand_over(int worker) {
+    word& its = words_[worker];
+    its.store(with(its.load(std::memory_order_relaxed), awake), std::memory_order_release);
+    Atomics::wake_all(its);
+  }
+  // The borrower, which is searching or busy, has no use for the place any more: as if the worker fell asleep. Looks for work
+  // that nobody else can be relied on to see; any_work_left() and everybody_asleep() as in sleep().
+  template <class AnyWorkLeft, class EverybodyAsleep>
+  void give_back(int worker, bool searching, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
+    word& its = words_[worker];
+    const std::uint64_t before = state_.fetch_add(searching ? one_sleeping - one_searching : one_sleeping, std::memory_order_relaxed);
+    its.store(with(its.load(std::memory_order_relaxed), asleep), std::memory_order_release);
+    Atomics::fence(std::memory_order_seq_cst);
+    const bool others_idle = sleeping_in(before) > 0 || searching_in(before) > (searching ? 1 : 0);
+    if (!others_idle && any_work_left()) claim(worker);
+    else if (sleeping_in(before) + 1 >= workers_) everybody_asleep();
+  }
+
   // A searching worker found nothing and goes to sleep. any_work_left() is called after the worker counts as asleep,
   // and again after unsure_microseconds; if true the call returns at once. It must look at every queue this worker
   // could take work from (relaxed loads do) and at the condition of a nested wait. If there is none and everybody now
@@ -87,35 +135,44 @@ class sleep_control {
   // who falls asleep, and may be called although somebody is just being woken by a thread that is no worker, so it has
   // to judge by counts of its own (tasks outstanding) whether the program is stuck.
   // On return the worker is searching, whoever woke it and why.
+  // `in_task`: it waits inside a task, and its place cannot be borrowed.
   template <class AnyWorkLeft, class EverybodyAsleep>
-  void sleep(int worker, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
+  void sleep(int worker, bool in_task, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
     word& mine = words_[worker];
-    const bool last = falls_asleep(mine);
+    const std::uint32_t before = state_of(mine.load(std::memory_order_relaxed)), resting = rests_as(before, in_task);
+    const bool last = falls_asleep(mine, resting);
     if (any_work_left()) {
-      cancel(mine);
+      cancel(mine, resting, before, any_work_left);
       return;
     }
     if (last) everybody_asleep();
     std::uint32_t left = std::numeric_limits<std::uint32_t>::max();
-    if (over_after_first_part(mine, any_work_left, left)) return;
-    while (mine.load(std::memory_order_acquire) == asleep) Atomics::wait(mine, asleep);
+    const std::uint32_t now = mine.load(std::memory_order_acquire);
+    if (over_after_first_part(mine, resting, before, any_work_left, left)) return;
+    if (resting != asleep) return wait_while(mine, resting);
+    if (is(now, asleep)) sleep_untended(mine, now);
+    wait_until_awake(mine, any_work_left);
   }
   // As sleep, but for at most this long: for a worker that leaves work to others and wants to see what became of it.
   // True: it slept until the time was up (or a signal came).
   template <class AnyWorkLeft, class EverybodyAsleep>
-  bool doze(int worker, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep, std::uint32_t microseconds) {
+  bool doze(int worker, bool in_task, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep,
+            std::uint32_t microseconds) {
     word& mine = words_[worker];
-    const bool last = falls_asleep(mine);
+    const std::uint32_t before = state_of(mine.load(std::memory_order_relaxed)), resting = rests_as(before, in_task);
+    const bool last = falls_asleep(mine, resting);
     const bool waits = !any_work_left();
     if (waits && last) everybody_asleep();
-    if (waits && microseconds > unsure_microseconds && over_after_first_part(mine, any_work_left, microseconds)) return false;
-    if (waits && microseconds > 0) Atomics::wait_for(mine, asleep, microseconds);
+    if (waits && microseconds > unsure_microseconds &&
+        over_after_first_part(mine, resting, before, any_work_left, microseconds))
+      return false;
+    if (waits && microseconds > 0) wait_once(mine, resting, microseconds);
     // Woken: the waker has done the accounting. Time is up, or for no reason: as if it had not gone to sleep.
-    return cancel(mine) && waits;
+    return cancel(mine, resting, before, any_work_left) && waits;
   }
   template <class AnyWorkLeft>
   void sleep(int worker, AnyWorkLeft&& any_work_left) {
-    sleep(worker, any_work_left, [] {});
+    sleep(worker, false, any_work_left, [] {});
   }
 
   // ---- Observers: a moment's picture; after a seq_cst fence, one not older than the fence.
@@ -127,7 +184,7 @@ class sleep_control {
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
     if (sleeping_in(state) != workers_ || searching_in(state) != 0) return false;
     for (int w = 0; w < workers_; w++)
-      if (words_[w].load(std::memory_order_relaxed) != asleep) return false;
+      if (!rests(words_[w].load(std::memory_order_relaxed))) return false;
     return true;
   }
   int searching() const { return searching_in(state_.load(std::memory_order_relaxed)); }
@@ -137,14 +194,42 @@ class sleep_control {
   // How long a worker may sleep beside work that was published while it fell asleep. Longer: such work waits longer.
   // Shorter: more of those who sleep for a short time make everybody pass a fence.
   static constexpr std::uint32_t unsure_microseconds = 1000;
+  // The own thread of a place that is borrowed now and then looks after it at least this often.
+  static constexpr std::uint32_t longest_tending_microseconds = 64'000;
 
  private:
   using word = typename Atomics::template atomic<std::uint32_t>;
 
-  // A worker's futex word. Who moves it from asleep to awake (a waker, or the worker itself), and only that one,
-  // then moves the worker from sleeping to searching in state_.
-  static constexpr std::uint32_t awake = 0;
-  static constexpr std::uint32_t asleep = 1;
+  // A worker's futex word: [loans : 28][untended : 1][state : 3]. Who moves the state from asleep to another one (a waker,
+  // a borrower, or the worker itself), and only that one, then moves the worker from sleeping to searching in state_.
+  static constexpr std::uint32_t awake = 0;        // its own thread is busy or searching
+  static constexpr std::uint32_t asleep = 1;       // its own thread is away, and no task is on its stack
+  static constexpr std::uint32_t waiting = 2;      // its own thread sleeps inside a task
+  static constexpr std::uint32_t spinning = 3;     // its own thread only looks
+  static constexpr std::uint32_t lent = 4;         // a borrower is busy or searching
+  static constexpr std::uint32_t lent_waiting = 5;  // a borrower sleeps inside a task
+  static constexpr std::uint32_t state_bits = 7;
+  // Of a place that is asleep: its own thread sleeps until it is woken. Else it looks after the place from time to time.
+  static constexpr std::uint32_t untended = 8;
+  static constexpr std::uint32_t one_loan = 16;  // so that who sleeps on the word does not miss a loan that is over
+
+  static std::uint32_t state_of(std::uint32_t value) { return value & state_bits; }
+  static bool is(std::uint32_t value, std::uint32_t state) { return state_of(value) == state; }
+  static bool rests(std::uint32_t value) { return is(value, asleep) || is(value, waiting) || is(value, lent_waiting); }
+  static std::uint32_t with(std::uint32_t value, std::uint32_t state) { return (value & ~(state_bits | untended)) | state; }
+  // What whoever is woken is then.
+  static std::uint32_t woken(std::uint32_t resting) { return is(resting, lent_waiting) ? lent : awake; }
+  static std::uint32_t rests_as(std::uint32_t before, bool in_task) {
+    if (before == lent) return lent_waiting;
+    return in_task ? waiting : asleep;
+  }
+  // False: it is not in the state `from`.
+  static bool moves(word& its, std::uint32_t from, std::uint32_t to) {
+    std::uint32_t now = its.load(std::memory_order_relaxed);
+    while (is(now, from))
+      if (its.compare_exchange_weak(now, with(now, to), std::memory_order_acq_rel, std::memory_order_relaxed)) return true;
+    return false;
+  }
 
   // Relaxed throughout: the fences make the order (README.md).
   // state_: [wake epoch : 32][searching + bias : 16][sleeping + bias : 16]. The bias keeps `searching`, which is below
@@ -166,49 +251,113 @@ class sleep_control {
   // The caller has fenced.
   bool claim(int worker) {
     word& its = words_[worker];
-    std::uint32_t expected = asleep;
-    if (its.load(std::memory_order_relaxed) != asleep) return false;
-    if (!its.compare_exchange_strong(expected, awake, std::memory_order_acq_rel, std::memory_order_relaxed))
-      return false;
+    std::uint32_t now = its.load(std::memory_order_relaxed);
+    if (!rests(now)) return false;
+    while (!its.compare_exchange_weak(now, with(now, woken(now)), std::memory_order_acq_rel, std::memory_order_relaxed))
+      if (!rests(now)) return false;
     state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_relaxed);
-    Atomics::wake_one(its);
+    if (is(now, lent_waiting)) Atomics::wake_all(its);  // its own thread may sleep there, too
+    else Atomics::wake_one(its);
+    return true;
+  }
+
+  bool borrow_from(int worker, std::uint32_t from) {
+    word& its = words_[worker];
+    std::uint32_t now = its.load(std::memory_order_relaxed);
+    do {
+      if (!is(now, from)) return false;
+    } while (!its.compare_exchange_weak(now, with(now, lent) + one_loan, std::memory_order_acq_rel, std::memory_order_relaxed));
+    if (from == asleep) state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_relaxed);
+    if ((now & untended) != 0) Atomics::wake_one(its);
     return true;
   }
 
   // What a worker does before it looks at all queues for the last time. True: everybody is asleep now.
-  bool falls_asleep(word& mine) {
-    assert(mine.load(std::memory_order_relaxed) == awake);
+  bool falls_asleep(word& mine, std::uint32_t resting) {
+    const std::uint32_t now = mine.load(std::memory_order_relaxed);
+    assert(is(now, awake) || is(now, lent));
     const std::uint64_t before = state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
-    mine.store(asleep, std::memory_order_release);  // who claims it counts back what is counted by now
+    mine.store(with(now, resting), std::memory_order_release);  // who claims it counts back what is counted by now
     Atomics::fence(std::memory_order_seq_cst);
     return sleeping_in(before) + 1 >= workers_;
+  }
+
+  void wait_once(word& mine, std::uint32_t resting, std::uint32_t microseconds) {
+    const std::uint32_t now = mine.load(std::memory_order_acquire);
+    if (is(now, resting)) Atomics::wait_for(mine, now, microseconds);
+  }
+  void wait_while(word& mine, std::uint32_t resting) {
+    std::uint32_t now = mine.load(std::memory_order_acquire);
+    for (; is(now, resting); now = mine.load(std::memory_order_acquire)) Atomics::wait(mine, now);
   }
 
   // The first part of a sleep. The publisher's light fence needs a heavy one here, which is too dear for a short sleep, and
   // on a machine with many CPUs for each of many that fall asleep together. Takes what it sleeps from `left`; if that
   // was too little there was no heavy fence. True: the sleep is over.
   template <class AnyWorkLeft>
-  bool over_after_first_part(word& mine, AnyWorkLeft&& any_work_left, std::uint32_t& left) {
+  bool over_after_first_part(word& mine, std::uint32_t resting, std::uint32_t before, AnyWorkLeft&& any_work_left,
+                             std::uint32_t& left) {
     const std::uint32_t asked = fence_.turn();
     for (std::uint32_t part = unsure_microseconds;; part *= 2) {
       part = std::min(part, left);
-      Atomics::wait_for(mine, asleep, part);
+      wait_once(mine, resting, part);
       left -= part;
-      if (mine.load(std::memory_order_acquire) != asleep) return true;
+      if (!is(mine.load(std::memory_order_acquire), resting)) {
+        if (resting == asleep) wait_until_awake(mine, any_work_left);
+        return true;
+      }
       if (fence_.passed_since(asked)) break;
       if (left == 0) return false;
     }
     if (!any_work_left()) return false;
-    cancel(mine);
+    cancel(mine, resting, before, any_work_left);
     return true;
   }
 
-  // The worker that was going to sleep does not. If a waker was faster, it does the accounting.
-  // True: nobody was.
-  bool cancel(word& mine) {
-    if (mine.exchange(awake, std::memory_order_acquire) != asleep) return false;
+  // For a place that may be lent, until somebody wakes its own thread. A borrower gives it back without a heavy fence, so as
+  // long as it is borrowed now and then its own thread comes after it and does what who falls asleep does.
+  template <class AnyWorkLeft>
+  void wait_until_awake(word& mine, AnyWorkLeft&& any_work_left) {
+    std::uint32_t seen = mine.load(std::memory_order_acquire);
+    for (std::uint32_t pause = unsure_microseconds; !is(seen, awake); pause = std::min(2 * pause, longest_tending_microseconds)) {
+      Atomics::wait_for(mine, seen, pause);
+      const std::uint32_t now = mine.load(std::memory_order_acquire);
+      const bool quiet = now == seen;
+      seen = now;
+      if (!is(now, asleep)) continue;
+      Atomics::fence(std::memory_order_seq_cst);
+      if (!fence_.passed_since(fence_.turn())) continue;
+      if (any_work_left()) {
+        if (moves_back(mine)) return;
+      } else if (quiet) {
+        sleep_untended(mine, now);
+        pause = unsure_microseconds / 2;
+      }
+      seen = mine.load(std::memory_order_acquire);
+    }
+  }
+  // `seen`: before the last look at the queues. Whoever borrows the place wakes its own thread.
+  void sleep_untended(word& mine, std::uint32_t seen) {
+    if (!mine.compare_exchange_strong(seen, seen | untended, std::memory_order_relaxed, std::memory_order_relaxed)) return;
+    seen |= untended;
+    while (mine.load(std::memory_order_acquire) == seen) Atomics::wait(mine, seen);
+  }
+  bool moves_back(word& mine) {
+    if (!moves(mine, asleep, awake)) return false;
     state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
     return true;
+  }
+
+  // The worker that was going to sleep does not. If a waker was faster, it does the accounting; a borrower gives the place
+  // back first. True: nobody was.
+  template <class AnyWorkLeft>
+  bool cancel(word& mine, std::uint32_t resting, std::uint32_t before, AnyWorkLeft&& any_work_left) {
+    if (moves(mine, resting, before)) {
+      state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
+      return true;
+    }
+    if (resting == asleep) wait_until_awake(mine, any_work_left);
+    return false;
   }
 
   const int workers_;

@@ -117,7 +117,7 @@ TEST(sleep, the_last_to_fall_asleep_is_told) {
   sleep_control<> s(1);
   bool told = false;
   s.start_searching();
-  s.sleep(0, [] { return false; },
+  s.sleep(0, false, [] { return false; },
           [&] {
             told = true;
             EXPECT_EQ(s.sleeping(), s.workers());

@@ -145,11 +145,12 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   using manners = sched::scheduler::manners;
   using held_back = sched::scheduler::held_back;
   s.flow.buffers.flush_counts();
-  const trace::sleep_slice asleep(s.log, s.depth > 0);
+  const bool in_task = s.depth > 0;
+  const trace::sleep_slice asleep(s.log, in_task);
   const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || over(); };
   const auto everybody_asleep = [&] { notify_waiters(); };
   if (scheduler_.leaves_small_tasks(s.queues)) {
-    scheduler_.doze_beside_small_tasks(s.queues, [&] { return scheduler_.any_work_for(s.queues, manners::patient, false) || over(); }, everybody_asleep);
+    scheduler_.doze_beside_small_tasks(s.queues, in_task, [&] { return scheduler_.any_work_for(s.queues, manners::patient, false) || over(); }, everybody_asleep);
     return manners::patient;
   }
   // As long as others work, the first time it takes for granted that they hold something: to look costs several lines
@@ -157,10 +158,10 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   const bool looks = dozes > 0 || !scheduler_.anything_held_back() || nobody_busy();
   const held_back what = looks ? scheduler_.note_progress(s.queues) : scheduler_.note_nothing(s.queues);
   if (what == held_back::nothing) {
-    scheduler_.sleep.sleep(s.index(), [&] { return anything_for(manners::greedy); }, everybody_asleep);
+    scheduler_.sleep.sleep(s.index(), in_task, [&] { return anything_for(manners::greedy); }, everybody_asleep);
     return manners::patient;
   }
-  const manners after = scheduler_.doze(s.queues, what, dozes, [&] { return anything_for(manners::patient); }, everybody_asleep);
+  const manners after = scheduler_.doze(s.queues, in_task, what, dozes, [&] { return anything_for(manners::patient); }, everybody_asleep);
   if (after != manners::patient) dozes++;
   return looks ? after : manners::patient;
 }
