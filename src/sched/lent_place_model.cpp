@@ -57,7 +57,7 @@ struct one_place {
     const bool searching = !executes;
     if (executes) (void)sleep.stop_searching();
     sleep.give_back(0, searching, [&] { return any(); }, [] {});
-    if (executes) sleep.wake(0);  // it looks whether all is done
+    sleep.wake(0);  // it looks whether all is done
   }
   void expect_end(int all) {
     require(executed.read() == all, "a task was lost, or executed twice");
