@@ -51,7 +51,9 @@ class scope {
   bool cancelled() const noexcept { return state_.cancelled(); }
 
  private:
+  friend class runtime;
   void end() noexcept;
+  void wait_and_may_execute(bool executes);
 
   detail::runtime_state* runtime_;
   detail::scope_state state_;

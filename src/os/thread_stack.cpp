@@ -97,6 +97,18 @@ std::unique_ptr<stack_memory> map_stack(const stack_size& size) {
 
 }  // namespace
 
+stack_bounds stack_of_this_thread() {
+  thread_local constinit stack_bounds bounds;
+  if (bounds.low != nullptr) return bounds;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  void* low = nullptr;
+  std::size_t bytes = 0;
+  if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) bounds = {static_cast<char*>(low), static_cast<char*>(low) + bytes};
+  pthread_attr_destroy(&attributes);
+  return bounds;
+}
+
 std::size_t least_stack_bytes() {
   return in_pages(static_cast<std::size_t>(std::max(sysconf(_SC_THREAD_STACK_MIN), 0L)) + room_for_a_task_bytes);
 }

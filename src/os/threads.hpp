@@ -45,6 +45,9 @@ struct stack_bounds {
   const char* high = nullptr;
 };
 
+// Null bounds if the system does not tell. Asked once a thread, some 10 us.
+stack_bounds stack_of_this_thread();
+
 struct stack_size {
   std::size_t wanted_bytes;
   std::size_t least_bytes;  // where the system refuses more

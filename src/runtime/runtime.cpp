@@ -62,7 +62,7 @@ void end_state(runtime_state* s, const Failed& failed, const Unasked& unasked) {
   };
   const auto quiescent = [&e] { return e.quiescent(); };
   // Who runs out of memory while tasks are given up tries again: workers cannot end before their tasks.
-  while (!succeeds([&] { e.wait_until(quiescent); }) && !e.quiescent()) {
+  while (!succeeds([&] { e.wait_until(quiescent, engine::permission::for_all()); }) && !e.quiescent()) {
   }
   unasked(e.root());
   if (s->print_statistics) succeeds([&] { std::fputs(collect_statistics(*s).to_string().c_str(), stderr); });
@@ -188,7 +188,7 @@ version* acquire_view(datum* d) {
   }();
   if (must_wait) {
     try {
-      e.wait_until([&] { return wait.done(); });
+      e.wait_until([&] { return wait.done(); }, engine::permission::for_task(*v->producer()));
     } catch (const deadlock_error&) {
       gave_up = std::current_exception();
     }
@@ -266,7 +266,7 @@ detail::runtime_state& detail::state_of(runtime& rt) noexcept { return *rt.state
 void runtime::wait() {
   engine::engine& e = state_->engine;
   if (e.in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
-  const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] { e.wait_until([&e] { return e.quiescent(); }); });
+  const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] { e.wait_until([&e] { return e.quiescent(); }, engine::permission::for_all()); });
   e.shared().addresses_forget_done();
   if (gave_up != nullptr) std::rethrow_exception(gave_up);
 }
@@ -311,7 +311,9 @@ void scope::end() noexcept {
 
 void scope::cancel() noexcept { runtime_->engine.end_early(state_, detail::scope_state::was_cancelled); }
 
-void scope::wait() {
+void scope::wait() { wait_and_may_execute(true); }
+
+void scope::wait_and_may_execute(bool executes) {
   try {
     runtime_->engine.throw_if_unable_to_wait();
   } catch (...) {
@@ -321,7 +323,7 @@ void scope::wait() {
   engine::engine& e = runtime_->engine;
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, state_, [&] {
     const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
-    e.wait_for(state_);
+    e.wait_for(state_, executes ? engine::permission::for_scope(state_) : engine::permission::for_none(), true);
   });
   // In a task it is this wait that has failed; outside something else was found while it lasted.
   if (gave_up != nullptr && e.in_task()) std::rethrow_exception(gave_up);

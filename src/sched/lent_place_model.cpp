@@ -56,7 +56,7 @@ struct one_place {
     const bool executes = execute_one();
     const bool searching = !executes;
     if (executes) (void)sleep.stop_searching();
-    sleep.give_back(0, searching, [&] { return any(); }, [] {});
+    sleep.give_back(0, searching, [&](bool anywhere) { return anywhere && any(); }, [] {});
     sleep.wake(0);  // it looks whether all is done
   }
   void expect_end(int all) {
@@ -97,7 +97,7 @@ TEST(lent_place_model, work_is_seen_when_a_place_is_given_back) {
              [&] {
                if (p.sleep.borrow(0) < 0) return;
                const bool over = p.executed.read() == 1;
-               p.sleep.give_back(0, true, [&] { return over || p.any(); }, [] {});
+               p.sleep.give_back(0, true, [&](bool) { return over || p.any(); }, [] {});
              });
     p.expect_end(1);
   });

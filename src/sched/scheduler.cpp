@@ -375,6 +375,11 @@ void scheduler::published(slot_queues& self) {
   sleep.work_published(self.index);
 }
 
+bool scheduler::anything_sent_to(const slot_queues& self) const {
+  const auto node = static_cast<std::size_t>(node_of_worker(self.index));
+  return has_something(self) || !required_[node].empty() || !initial_[node].empty();
+}
+
 bool scheduler::all_queues_empty() const {
   for (const locked_queue& q : required_)
     if (!q.empty()) return false;

@@ -161,6 +161,10 @@ class scheduler {
     watching_.fetch_sub(1, std::memory_order_relaxed);
   }
   bool all_queues_empty() const;
+  // Whether there are tasks that this worker alone was told of.
+  bool anything_sent_to(const slot_queues& self) const;
+  // From the queues of the thread that now has the place of `self`.
+  frame* take_from(slot_queues& self, slot_queues& guest) { return steal_from(self, guest); }
 
   // What far workers hold that a patient thief leaves alone. Remembers how far they have got. Nothing, if something was
   // sent to this worker meanwhile.

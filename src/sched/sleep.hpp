@@ -115,8 +115,9 @@ class sleep_control {
     its.store(with(its.load(std::memory_order_relaxed), awake), std::memory_order_release);
     Atomics::wake_all(its);
   }
-  // The borrower, which is searching or busy, has no use for the place any more: as if the worker fell asleep. Looks for work
-  // that nobody else can be relied on to see; any_work_left() and everybody_asleep() as in sleep().
+  // The borrower, which is searching or busy, has no use for the place any more: as if the worker fell asleep.
+  // any_work_left(anywhere) as in sleep(), but if not `anywhere` it need only look at what was sent to this worker: what else
+  // was published is seen by others who are idle.
   template <class AnyWorkLeft, class EverybodyAsleep>
   void give_back(int worker, bool searching, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
     word& its = words_[worker];
@@ -124,7 +125,7 @@ class sleep_control {
     its.store(with(its.load(std::memory_order_relaxed), asleep), std::memory_order_release);
     Atomics::fence(std::memory_order_seq_cst);
     const bool others_idle = sleeping_in(before) > 0 || searching_in(before) > (searching ? 1 : 0);
-    if (!others_idle && any_work_left()) claim(worker);
+    if (any_work_left(!others_idle)) claim(worker);
     else if (sleeping_in(before) + 1 >= workers_) everybody_asleep();
   }
 

@@ -81,6 +81,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       spin_ns_(o.spin_ns),
       one_worker_(worker_cpus.size() == 1),
       stack_(o.stack),
+      waiting_threads_execute_(o.waiting_threads_execute),
       recorder_(o.recorder),
       watched_(!bound_ || recorder_ != nullptr),
       workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())) {
@@ -91,6 +92,11 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
     const auto os = static_cast<std::size_t>(m.cpus[i].os_index);
     if (node_of_os_cpu_.size() <= os) node_of_os_cpu_.resize(os + 1, -1);
     node_of_os_cpu_[os] = m.cpus[i].node;
+  }
+  worker_of_os_cpu_.resize(node_of_os_cpu_.size(), 0);
+  for (std::size_t w = 0; w < worker_cpus.size(); w++) {
+    const int os = m.cpus[static_cast<std::size_t>(worker_cpus[w])].os_index;
+    if (m.is_host) worker_of_os_cpu_[static_cast<std::size_t>(os)] = static_cast<int>(w);
   }
   make_exit_key();
   start_workers(worker_cpus);

@@ -41,9 +41,10 @@ struct stack_floors {
   const char* waits = nullptr;  // null: no floor
   const char* spawns = nullptr;
   std::size_t stack_bytes = 0;
+  bool of_guest = false;  // a thread of the program has the place of this worker
 
   stack_floors() = default;
-  explicit stack_floors(const os::stack_bounds& s) {
+  explicit stack_floors(const os::stack_bounds& s, bool guest = false) : of_guest(guest) {
     if (s.low == nullptr) return;
     stack_bytes = static_cast<std::size_t>(s.high - s.low);
     waits = s.low + wait_reserve_bytes;
@@ -60,6 +61,36 @@ inline constexpr std::int64_t credit_batch = 64;
 inline constexpr std::uint64_t tasks_per_sample = 64, tasks_per_sample_of_several_nodes = 8;
 
 using detail::scope_outside;
+
+// Which tasks a thread of the program may execute while it waits. (Others may take long, wait for something that this thread
+// holds, or call it a second time.)
+class permission {
+ public:
+  static permission for_none() { return {}; }
+  static permission for_all() {
+    permission p;
+    p.all_ = true;
+    return p;
+  }
+  // The tasks of a scope, and those of scopes that these wait for: the task scheduling constraint of OpenMP 5.2, section 12.9,
+  // and what task isolation of oneTBB does.
+  static permission for_scope(const scope_state& s) {
+    permission p;
+    p.inside_ = &s;
+    return p;
+  }
+  static permission for_task(const frame& f) {
+    permission p;
+    p.producer_ = &f;
+    return p;
+  }
+  bool allows(const frame&) const;
+
+ private:
+  bool all_ = false;
+  const scope_state* inside_ = nullptr;
+  const frame* producer_ = nullptr;
+};
 
 // As long as a task waits for a scope, that ends early with the task's own.
 class waited_for_inside {
@@ -162,6 +193,7 @@ struct options {
   std::size_t backlog = 0;
   std::uint64_t spin_ns = 0;
   os::stack_size stack = os::usual_stack();  // of each worker
+  bool waiting_threads_execute = true;
   trace::recorder* recorder = nullptr;  // null: no trace. Outlives the workers
 };
 
@@ -196,15 +228,15 @@ class engine {
   }
 
   // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like.
-  // A worker executes other tasks meanwhile, a guest sleeps. Throws deadlock_error if that can no longer happen; who must
+  // A worker executes other tasks meanwhile, a guest those that it may, in the place of a worker that is not busy. Throws deadlock_error if that can no longer happen; who must
   // not be left before (may_fail is false) waits until others have been given up.
-  void wait_until(const std::function<bool()>& done, bool may_fail = true);
+  void wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail = true);
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
   // the worker's stack has no room for executing another one.
   void throw_if_unable_to_wait() {
     throw_if_forked();
     const slot* const s = current_if_any();
-    if (s != nullptr && stack_is_low(*s)) [[unlikely]] throw_stack_is_low(*s);
+    if (s != nullptr && stack_is_low(*s) && !s->floors.of_guest) [[unlikely]] throw_stack_is_low(*s);
   }
   // Starts a run of a graph, which was prepared; its scope is complete when it is over.
   void start(detail::graph_state&);
@@ -212,7 +244,8 @@ class engine {
   void check(const detail::graph_state&) const;  // throws usage_error for an affinity that cannot be
   void check(const bulk_places&, std::size_t tasks) const;
   // Waits for all tasks of a scope; in a task of that scope: for all others.
-  void wait_for(scope_state&, bool may_fail = true);
+  void wait_for(scope_state& s, bool may_fail = true) { wait_for(s, permission::for_scope(s), may_fail); }
+  void wait_for(scope_state&, const permission& of_guest, bool may_fail);
   // As wait_for, for who must wait all the same: on a second stack if this one is used up.
   void wait_on_any_stack(scope_state&);
   // Tells threads that sleep in wait_until to look again.
@@ -340,7 +373,19 @@ class engine {
     char here;
     return s.depth > 0 && &here < s.floors.waits;
   }
-  [[gnu::noinline]] void help_until_complete(slot*, scope_state&, bool may_fail);
+  [[gnu::noinline]] void help_until_complete(slot*, scope_state&, const permission& of_guest, bool may_fail);
+  bool on_second_stack(slot&, const std::function<void()>& wait);
+  void pause_spinning(slot&, int round);
+
+  // Guests that wait (borrow.cpp).
+  class in_place;
+  enum class leaving : std::uint8_t { busy, searching, to_own_thread };
+  bool execute_while_waiting(slot& guest, const std::function<bool()>& done, const permission&);
+  int borrow_place(const std::function<bool()>& done);
+  int worker_of_calling_cpu() const;
+  leaving execute_in_place(slot& place, slot& guest, const std::function<bool()>& done, const permission&);
+  void stop_searching_in_place(slot& place);
+
   void sleep_until(const std::function<bool()>& done);
   void throttle(slot&);
   void check_affinity(const task_options&) const;  // throws usage_error
@@ -390,10 +435,12 @@ class engine {
   slot& slot_to_release_;
   engine* older_ = nullptr;    // in the registry
   std::vector<int> node_of_os_cpu_;
+  std::vector<int> worker_of_os_cpu_;  // one that is bound there, or any
   const bool bound_;
   const std::uint64_t spin_ns_;
   const bool one_worker_;
   const os::stack_size stack_;
+  const bool waiting_threads_execute_;
   trace::recorder* const recorder_;
   const bool watched_;  // workers look where they are, or write down what they do: run_watched()
   atomic<std::uint32_t> bind_refused_{0};

@@ -1,5 +1,6 @@
 // A worker's work: take a task, run it, publish what it wrote, place what became ready.
 #include "engine/threads/engine.hpp"
+#include "engine/threads/spinning.hpp"
 
 #include <string>
 #include <thread>
@@ -8,52 +9,12 @@
 namespace weir::engine {
 namespace {
 
-// A worker looks everywhere in rounds, with pauses that double: 8 to 1024 times some 40 ns, 80 us in all. (Equal pauses:
-// thieves keep reading lines that busy workers write.) Then it spins with pauses of some 10 us until its time is up
-// (runtime_options::spin). What is pushed to it ends a pause. After each pause but the shortest others may have its CPU: most
-// often the thread of the program that has waited for the tasks that are done now, for which no CPU is left where every one
-// has a worker, and which would wait until all spinning is over. A system call of some 500 ns if nobody wants it.
-constexpr int rounds_at_least = 8;
-constexpr int rounds_without_yielding = 3;
-constexpr int spinning_round = 5;
-constexpr int rounds_per_far_look = 4;    // most waits are short, and a task of another node costs more than a short wait
-constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
-
 // To make a worker alone, and to end that, costs some microseconds each; being alone saves a third of what a small task
 // costs. Longer pauses: more of a run without. Shorter: more of it lost where others come all the time.
 constexpr std::uint64_t shortest_alone_pause_ns = 100'000, longest_alone_pause_ns = 100'000'000;
 
-// How long an idle worker has been spinning. Looks at the clock only while it does.
-class spin_clock {
- public:
-  explicit spin_clock(std::uint64_t most_ns) : most_ns_(most_ns) {}
-  bool goes_on() {
-    if (most_ns_ == 0) return false;
-    now_ = os::now_ns();
-    if (begin_ == 0) begin_ = mark_ = now_;
-    return now_ - begin_ < most_ns_;
-  }
-  // Since this was last true.
-  bool longer_than(std::uint64_t microseconds) {
-    if (now_ - mark_ <= 1000 * microseconds) return false;
-    mark_ = now_;
-    return true;
-  }
-  bool lasts(std::uint64_t microseconds) const { return now_ - begin_ > 1000 * microseconds; }
-  void end() { most_ns_ = 0; }
-
- private:
-  std::uint64_t most_ns_, begin_ = 0, mark_ = 0, now_ = 0;
-};
-
 void destroy_closure(frame* f) noexcept {
   if (f->ops->destroy != nullptr && f->unusual != frame::of_graph) f->ops->destroy(f);
-}
-
-void pause_between_rounds(int round, const sched::slot_queues& self) {
-  const int pauses = 8 << (round < rounds_at_least ? round : spinning_round);
-  for (int i = 0; i < pauses && self.nothing_pushed(); i++) cpu_pause();
-  if (round >= rounds_without_yielding && self.nothing_pushed()) std::this_thread::yield();
 }
 
 }  // namespace
@@ -131,13 +92,22 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     if (round < rounds_at_least || spin.goes_on()) {
       if (spin.longer_than(scheduler_.doze_microseconds(s.queues))) manners = scheduler_.spun(s.queues);
       else if (spin.lasts(scheduler_.hunger_microseconds(s.queues))) scheduler_.grow_hungry(s.queues, sched::slot_queues::hunger::some);
-      pause_between_rounds(round, s.queues);
+      pause_spinning(s, round);
       continue;
     }
     manners = rest(s, dozes, over);
     round = rounds_at_least - (small() ? 1 : rounds_after_waking);
     spin.end();
   }
+}
+
+// A worker that has no task on its stack lends its place meanwhile.
+void engine::pause_spinning(slot& s, int round) {
+  if (s.depth > 0 || round < rounds_without_yielding) return pause_between_rounds(round, s.queues, [] { return false; });
+  sched::sleep_control<>& sleep = scheduler_.sleep;
+  sleep.start_spinning(s.index());
+  pause_between_rounds(round, s.queues, [&] { return sleep.is_lent(s.index()); });
+  sleep.stop_spinning(s.index(), [&] { return scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy) || stopping_.load(std::memory_order_acquire) != 0; });
 }
 
 // Sleeps, or dozes if workers of other nodes hold something back.
@@ -225,7 +195,7 @@ void engine::return_credits(slot& s, std::int64_t keep) {
 
 // What most engines do without.
 const char* engine::run_watched(slot& s, frame* f) {
-  if (!bound_) refresh_node(s);
+  if (!bound_ && !s.floors.of_guest) refresh_node(s);
   if (s.log == nullptr) return run_body(s, f);
   const trace::log::start start = s.log->begin(s.queues.stolen_from, s.depth > 1);
   const char* const cause = run_body(s, f);

@@ -1,4 +1,4 @@
-// Waiting: workers help, guests sleep; and creators that are too far ahead wait, too.
+// Waiting: workers help, guests sleep if they can do nothing (borrow.cpp); and creators that are too far ahead wait, too.
 #include "engine/threads/engine.hpp"
 
 #include <new>
@@ -130,62 +130,73 @@ class counted_waiter {
 // and the one that came later fails. (Were both to go on, a parent might go on before its child has.)
 void engine::wait_for_others(slot& s, scope_state& scope, bool may_fail) {
   const counted_waiter member(scope, scope_state::one_member);
-  wait_until([&scope, first = member.is_first()] { return scope.only_members_left() && (scope.members() == 1 || !first); }, may_fail);
+  wait_until([&scope, first = member.is_first()] { return scope.only_members_left() && (scope.members() == 1 || !first); }, permission::for_none(), may_fail);
   if (scope.members() > 1)
     throw deadlock_error(std::string("task ") + s.queues.running->display_name() + " waits for the weir::scope it belongs to, and so does another task of that scope: each waits for the other; "
                          "expected at most one such task, and a scope of its own in each of the others");
 }
 
 // What this worker has just spawned comes first; most waits are over with that.
-void engine::wait_for(scope_state& scope, bool may_fail) {
+void engine::wait_for(scope_state& scope, const permission& of_guest, bool may_fail) {
   slot* const s = current_if_any();
   if (s != nullptr && s->depth > 0) {
+    if (s->floors.of_guest && stack_is_low(*s) && on_second_stack(*s, [&] { wait_for(scope, of_guest, may_fail); })) return;
     s->queues.sizes.note_wait();
     if (s->queues.running->scope == &scope) [[unlikely]] return wait_for_others(*s, scope, may_fail);
   }
-  if (!scope.complete()) help_until_complete(s, scope, may_fail);
+  if (!scope.complete()) help_until_complete(s, scope, of_guest, may_fail);
 }
 
-void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
+void engine::help_until_complete(slot* s, scope_state& scope, const permission& of_guest, bool may_fail) {
+  const auto complete = [&scope] { return scope.complete(); };
   if (s != nullptr && s->depth > 0) {
     while (!scope.complete()) {
       frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
       execute(*s, f);
     }
+  } else if (s != nullptr) {
+    if (execute_while_waiting(*s, complete, of_guest)) return;
   }
   if (scope.complete()) return;
   const counted_waiter counted(scope, scope_state::one_waiter);
-  wait_until([&scope] { return scope.complete(); }, may_fail);
+  wait_until(complete, permission::for_none(), may_fail);
 }
 
 // Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
-// worker is still one thread at a time.
-void engine::wait_on_any_stack(scope_state& scope) {
-  slot* const s = current_if_any();
-  if (s == nullptr || !stack_is_low(*s)) {
-    wait_for(scope, false);
-    return;
-  }
-  const stack_floors floors = s->floors;
+// worker is still one thread at a time. False: there is no thread or no memory for one.
+bool engine::on_second_stack(slot& s, const std::function<void()>& wait) {
+  const stack_floors floors = s.floors;
+  std::exception_ptr failed;
   std::optional<os::thread> second;
   try {
     const auto bound_to = bound_ ? os::affinity_of_this_thread() : std::nullopt;
-    second.emplace(stack_, [this, s, &scope, bound_to](os::stack_bounds stack) {
+    second.emplace(stack_, [&, bound_to](os::stack_bounds stack) {
       os::cpu_binding binding;
       try {
         if (bound_to) binding.bind(*bound_to);
       } catch (const std::bad_alloc&) {  // then it runs anywhere
       }
-      become_worker(*s, stack);
-      wait_for(scope, false);
+      become_worker(s, stack);
+      try {
+        wait();
+      } catch (...) {
+        failed = std::current_exception();
+      }
     });
-  } catch (const std::exception&) {  // no thread or no memory for one: with what is left of this stack
-    wait_for(scope, false);
-    return;
+  } catch (const std::exception&) {
+    return false;
   }
   second->join();
-  s->floors = floors;
+  s.floors = floors;
+  if (failed != nullptr) std::rethrow_exception(failed);
+  return true;
+}
+
+void engine::wait_on_any_stack(scope_state& scope) {
+  slot* const s = current_if_any();
+  const auto wait = [&] { wait_for(scope, false); };
+  if (s == nullptr || !stack_is_low(*s) || !on_second_stack(*s, wait)) wait();
 }
 
 namespace {
@@ -228,13 +239,15 @@ void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fai
   }
 }
 
-void engine::wait_until(const std::function<bool()>& done, bool may_fail) {
+void engine::wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail) {
   throw_if_forked();
   slot* const s = current_if_any();  // a thread that can have none may wait all the same
   if (s != nullptr && s->depth > 0) {
+    if (s->floors.of_guest && stack_is_low(*s) && on_second_stack(*s, [&] { help_until(*s, done, may_fail); })) return;
     help_until(*s, done, may_fail);
     return;
   }
+  if (s != nullptr && execute_while_waiting(*s, done, of_guest)) return;
   if (s != nullptr) s->flow.buffers.flush_counts();
   std::string deadlock;
   while (!done()) {
