@@ -11,11 +11,13 @@ namespace weir::engine {
 // The calling thread is the worker that has this slot, as long as this exists.
 class engine::in_place {
  public:
-  in_place(slot& s, std::uint64_t engine_id, const os::stack_bounds& stack)
-      : slot_(s), floors_(std::exchange(s.floors, stack_floors(stack, true))), used_before_(used_last), worker_before_(as_worker) {
-    used_last = as_worker = {engine_id, &s};
+  in_place(engine& e, slot& s, const os::stack_bounds& stack)
+      : engine_(e), slot_(s), floors_(std::exchange(s.floors, stack_floors(stack, true))), used_before_(used_last), worker_before_(as_worker) {
+    used_last = as_worker = {e.id_, &s};
+    e.guests_in_places_.fetch_add(1, std::memory_order_relaxed);
   }
   ~in_place() {
+    engine_.guests_in_places_.fetch_sub(1, std::memory_order_relaxed);
     slot_.floors = floors_;
     used_last = used_before_;
     as_worker = worker_before_;
@@ -24,6 +26,7 @@ class engine::in_place {
   in_place& operator=(const in_place&) = delete;
 
  private:
+  engine& engine_;
   slot& slot_;
   const stack_floors floors_;
   const thread_binding used_before_, worker_before_;
@@ -52,7 +55,7 @@ bool engine::execute_while_waiting(slot& guest, const std::function<bool()>& don
   if (worker < 0) return done();
   slot& place = *slot_at(worker);
   const leaving how = [&] {
-    const in_place here(place, id_, stack);
+    const in_place here(*this, place, stack);
     return execute_in_place(place, guest, done, may_run);
   }();
   if (how == leaving::to_own_thread) {
@@ -63,7 +66,7 @@ bool engine::execute_while_waiting(slot& guest, const std::function<bool()>& don
     return scheduler_.anything_sent_to(place.queues) ||
            (anywhere && scheduler_.any_work_for(guest.queues, sched::scheduler::manners::greedy));
   };
-  scheduler_.sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { notify_waiters(); });
+  scheduler_.sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
   return done();
 }
 

@@ -395,6 +395,8 @@ class engine {
   // Giving up (give_up.cpp).
   bool stuck();
   std::string cancel_stuck(slot&);
+  void all_asleep();
+  std::string take_unheard();
   std::string give_up(slot&);
   bool release_scopes(const std::vector<frame*>& waiting);
   void give_up_a_wait(const std::vector<frame*>& running);
@@ -455,6 +457,9 @@ class engine {
   std::condition_variable monitor_;
   alignas(cache_line_bytes) atomic<std::int32_t> monitor_waiters_{0};
   std::mutex give_up_mutex_;
+  std::string unheard_;  // guarded by it: what no thread outside of places was there to be told
+  atomic<std::uint32_t> anything_unheard_{0};
+  alignas(cache_line_bytes) atomic<std::int32_t> guests_in_places_{0};
   std::vector<os::thread> threads_;
 };
 

@@ -118,7 +118,7 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   const bool in_task = s.depth > 0;
   const trace::sleep_slice asleep(s.log, in_task);
   const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || over(); };
-  const auto everybody_asleep = [&] { notify_waiters(); };
+  const auto everybody_asleep = [&] { all_asleep(); };
   if (scheduler_.leaves_small_tasks(s.queues)) {
     scheduler_.doze_beside_small_tasks(s.queues, in_task, [&] { return scheduler_.any_work_for(s.queues, manners::patient, false) || over(); }, everybody_asleep);
     return manners::patient;

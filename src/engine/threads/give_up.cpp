@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::engine {
@@ -74,6 +75,28 @@ bool engine::stuck() {
   if (!waiting || on_its_way) return false;
   atomic_fence(std::memory_order_seq_cst);
   return scheduler_.sleep.everybody_sleeps() && scheduler_.sleep.wake_epoch() == epoch && scheduler_.all_queues_empty();
+}
+
+// By the last worker that falls asleep. Mostly a thread of the program waits outside, and looks whether all is stuck; if all
+// that wait are asleep inside tasks, in the places of workers, somebody has to do it for them.
+void engine::all_asleep() {
+  notify_waiters();
+  if (guests_in_places_.load(std::memory_order_relaxed) == 0) return;
+  while (monitor_waiters_.load(std::memory_order_relaxed) == 0 && stuck()) {
+    const std::lock_guard alone(release_mutex_);  // not with this worker's slot: its place may be borrowed by now
+    std::string list = cancel_stuck(slot_to_release_);
+    const std::lock_guard guard(give_up_mutex_);
+    if (unheard_.empty()) unheard_ = std::move(list);
+    anything_unheard_.store(1, std::memory_order_release);
+  }
+}
+
+// For whose wait is over: what that thread would have been told, had it not been in a place.
+std::string engine::take_unheard() {
+  if (anything_unheard_.load(std::memory_order_acquire) == 0) [[likely]] return {};
+  const std::lock_guard guard(give_up_mutex_);
+  anything_unheard_.store(0, std::memory_order_relaxed);
+  return std::exchange(unheard_, {});
 }
 
 std::string engine::cancel_stuck(slot& s) {

@@ -156,7 +156,10 @@ void engine::help_until_complete(slot* s, scope_state& scope, const permission& 
       execute(*s, f);
     }
   } else if (s != nullptr) {
-    if (execute_while_waiting(*s, complete, of_guest)) return;
+    if (execute_while_waiting(*s, complete, of_guest)) {
+      static_cast<void>(take_unheard());  // the scope itself has been told
+      return;
+    }
   }
   if (scope.complete()) return;
   const counted_waiter counted(scope, scope_state::one_waiter);
@@ -247,7 +250,10 @@ void engine::wait_until(const std::function<bool()>& done, const permission& of_
     help_until(*s, done, may_fail);
     return;
   }
-  if (s != nullptr && execute_while_waiting(*s, done, of_guest)) return;
+  if (s != nullptr && execute_while_waiting(*s, done, of_guest)) {
+    if (const std::string list = take_unheard(); !list.empty()) throw deadlock_error(list);
+    return;
+  }
   if (s != nullptr) s->flow.buffers.flush_counts();
   std::string deadlock;
   while (!done()) {
