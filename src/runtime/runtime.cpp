@@ -21,6 +21,7 @@ runtime_state::runtime_state(const runtime_options& o, machine::description m, p
               .backlog = o.backlog,
               .spin_ns = chosen_spin_ns(o, machine, cpus.worker_cpus().size()),
               .stack = chosen_stack(o),
+              .waiting_threads_execute = o.waiting_threads_execute,
               .recorder = recorder.get()}),
       start_ns(os::now_ns()) {
   engine.shared().runtime = this;

@@ -52,7 +52,7 @@ struct one_place {
   }
   // A thread that waits for something: executes a task if it gets a place, and goes.
   void visit() {
-    if (sleep.borrow(0) < 0) return;
+    if (sleep.borrow(0, 0, 1) < 0) return;
     const bool executes = execute_one();
     const bool searching = !executes;
     if (executes) (void)sleep.stop_searching();
@@ -95,7 +95,7 @@ TEST(lent_place_model, work_is_seen_when_a_place_is_given_back) {
     one_place p;
     parallel([&] { p.publish(); }, [&] { p.work(1, false); },
              [&] {
-               if (p.sleep.borrow(0) < 0) return;
+               if (p.sleep.borrow(0, 0, 1) < 0) return;
                const bool over = p.executed.read() == 1;
                p.sleep.give_back(0, true, [&](bool) { return over || p.any(); }, [] {});
              });
@@ -108,7 +108,7 @@ TEST(lent_place_model, a_place_is_handed_over) {
     one_place p;
     parallel([&] { p.publish(); }, [&] { p.work(1, false); },
              [&] {
-               if (p.sleep.borrow(0) >= 0) p.sleep.hand_over(0);
+               if (p.sleep.borrow(0, 0, 1) >= 0) p.sleep.hand_over(0);
              });
     p.expect_end(1);
   });
@@ -121,7 +121,7 @@ TEST(lent_place_model, a_borrower_waits_in_a_task) {
     model::atomic<int> condition{0};
     parallel([&] { p.publish(); }, [&] { p.work(1, false); },
              [&] {
-               if (p.sleep.borrow(0) < 0) return;
+               if (p.sleep.borrow(0, 0, 1) < 0) return;
                while (condition.load(acquire) == 0) p.sleep.sleep(0, true, [&] { return condition.load(relaxed) != 0; }, [] {});
                p.sleep.hand_over(0);
              },

@@ -85,6 +85,7 @@ class scheduler {
   ~scheduler();
 
   int worker_count() const { return static_cast<int>(worker_nodes_.size()); }
+  const std::vector<int>& workers_of_node(int node) const { return workers_of_node_[static_cast<std::size_t>(node)]; }
   // Without a look at its queues, whose lines are its own.
   int node_of_worker(int worker) const { return worker_nodes_[static_cast<std::size_t>(worker)]; }
   const place::policy& policy() const { return policy_; }

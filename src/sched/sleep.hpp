@@ -98,15 +98,15 @@ class sleep_control {
 
   // ---- Threads of the program that take the place of a worker which is not busy (README.md, "Lent places").
 
-  // Of all workers, beginning with `first`; those that sleep come before those that spin. The caller is then searching,
-  // as that worker, and may call all that workers call. -1: all are busy. An atomic operation or two, and a system call if
-  // the worker has been asleep for long.
-  int borrow(int first) {
-    for (const std::uint32_t from : {asleep, spinning})
-      for (int i = 0; i < workers_; i++) {
-        const int w = first + i < workers_ ? first + i : first + i - workers_;
+  // Of the workers begin <= w < end, `first` before others, and those that sleep before those that spin. The caller is then
+  // searching, as that worker, and may call all that workers call. -1: all are busy. An atomic operation or two, and a
+  // system call if the worker has been asleep for long.
+  int borrow(int first, int begin, int end) {
+    for (const std::uint32_t from : {asleep, spinning}) {
+      if (borrow_from(first, from)) return first;
+      for (int w = begin; w < end; w++)
         if (borrow_from(w, from)) return w;
-      }
+    }
     return -1;
   }
   // The borrower, which is searching, has found what it may not run: the worker's own thread goes on. A system call.

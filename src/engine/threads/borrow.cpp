@@ -70,21 +70,25 @@ bool engine::execute_while_waiting(slot& guest, const std::function<bool()>& don
   return done();
 }
 
-// As long as others search there may soon be one: who has looked at all queues goes on to spin.
+// Of the node that the thread is on, for what its tasks allocate lies there. As long as others search there may soon be
+// one: who has looked at all queues goes on to spin.
 int engine::borrow_place(const std::function<bool()>& done) {
-  const int first = worker_of_calling_cpu();
-  int worker = scheduler_.sleep.borrow(first);
+  const std::vector<int>& mates = scheduler_.workers_of_node(node_of_calling_cpu());
+  if (mates.empty()) return -1;
+  const int begin = mates.front(), end = mates.back() + 1, own = worker_of_calling_cpu();
+  const int first = own >= begin && own < end ? own : begin;
+  int worker = scheduler_.sleep.borrow(first, begin, end);
   spin_clock spin(spin_ns_);
   while (worker < 0 && scheduler_.sleep.searching() > 0 && spin.goes_on() && !done()) {
     for (int i = 0; i < 8; i++) cpu_pause();
-    worker = scheduler_.sleep.borrow(first);
+    worker = scheduler_.sleep.borrow(first, begin, end);
   }
   return worker;
 }
 
 int engine::worker_of_calling_cpu() const {
   const int cpu = os::current_cpu();
-  if (cpu < 0 || static_cast<std::size_t>(cpu) >= worker_of_os_cpu_.size()) return 0;
+  if (cpu < 0 || static_cast<std::size_t>(cpu) >= worker_of_os_cpu_.size()) return -1;
   return worker_of_os_cpu_[static_cast<std::size_t>(cpu)];
 }
 

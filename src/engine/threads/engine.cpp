@@ -93,7 +93,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
     if (node_of_os_cpu_.size() <= os) node_of_os_cpu_.resize(os + 1, -1);
     node_of_os_cpu_[os] = m.cpus[i].node;
   }
-  worker_of_os_cpu_.resize(node_of_os_cpu_.size(), 0);
+  worker_of_os_cpu_.resize(node_of_os_cpu_.size(), -1);
   for (std::size_t w = 0; w < worker_cpus.size(); w++) {
     const int os = m.cpus[static_cast<std::size_t>(worker_cpus[w])].os_index;
     if (m.is_host) worker_of_os_cpu_[static_cast<std::size_t>(os)] = static_cast<int>(w);

@@ -437,7 +437,7 @@ class engine {
   slot& slot_to_release_;
   engine* older_ = nullptr;    // in the registry
   std::vector<int> node_of_os_cpu_;
-  std::vector<int> worker_of_os_cpu_;  // one that is bound there, or any
+  std::vector<int> worker_of_os_cpu_;  // one that may be bound there; -1: none
   const bool bound_;
   const std::uint64_t spin_ns_;
   const bool one_worker_;

@@ -1,0 +1,171 @@
+// Threads of the program that wait execute tasks, in the place of a worker.
+#include "tests/support/support.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace weir::test {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+std::vector<int> of_one_int() { return {0}; }
+
+// Spawns and waits until the calling thread has executed one of the tasks itself; false: it never has, for so long.
+bool executes_sooner_or_later(runtime& rt, seconds limit) {
+  const auto me = std::this_thread::get_id();
+  for (const auto begin = steady_clock::now(); steady_clock::now() - begin < limit;) {
+    bool mine = false;
+    scope s(rt);
+    s.spawn([&] { mine = std::this_thread::get_id() == me; });
+    s.wait();
+    if (mine) return true;
+  }
+  return false;
+}
+
+TEST(waiting_threads, execute) {
+  for (const int workers : {1, 2, 3}) {
+    runtime rt({.workers = workers});
+    EXPECT_TRUE(executes_sooner_or_later(rt, seconds(60))) << workers;
+  }
+}
+
+TEST(waiting_threads, execute_nothing_if_they_must_not) {
+  runtime rt({.workers = 2, .waiting_threads_execute = false});
+  const auto me = std::this_thread::get_id();
+  std::atomic<int> by_me{0};
+  const auto note = [&] { by_me += std::this_thread::get_id() == me; };
+  auto d = rt.make_data<int>(of_one_int());
+  for (int i = 0; i < 300; i++) {
+    scope s(rt);
+    for (int t = 0; t < 10; t++) s.spawn(note);
+    s.wait();
+    rt.spawn(inout(d), [&](std::span<int>) { note(); });
+    static_cast<void>(d.read());
+    parallel_for(rt, 0, 10, [&](int) { note(); });
+    rt.wait();
+  }
+  EXPECT_EQ(by_me, 0);
+}
+
+TEST(waiting_threads, leave_run_to_workers) {
+  runtime rt({.workers = 2});
+  const auto me = std::this_thread::get_id();
+  for (int i = 0; i < 300; i++) {
+    bool mine = true;
+    rt.run([&] { mine = std::this_thread::get_id() == me; });
+    EXPECT_FALSE(mine);
+  }
+}
+
+TEST(waiting_threads, execute_in_a_scopes_wait_what_belongs_to_it) {
+  runtime rt({.workers = 2});
+  const auto me = std::this_thread::get_id();
+  std::atomic<int> foreign_by_me{0}, inner{0};
+  bool in_scopes_wait = false;  // this thread's
+  for (int round = 0; round < 500; round++) {
+    scope s(rt);
+    for (int t = 0; t < 4; t++) {
+      rt.spawn([&] { foreign_by_me += std::this_thread::get_id() == me && in_scopes_wait; });
+      s.spawn([&] {
+        scope inside(rt);
+        inside.spawn([&] { inner++; });
+        inside.wait();
+      });
+    }
+    in_scopes_wait = true;
+    s.wait();
+    in_scopes_wait = false;
+    EXPECT_EQ(inner, 4 * (round + 1));
+    EXPECT_EQ(foreign_by_me, 0);
+    if (round % 8 == 0) rt.wait();
+  }
+}
+
+// Whoever executes has an index of its own.
+TEST(waiting_threads, share_no_workers_index) {
+  constexpr int workers = 3, threads = 6, rounds = 300;
+  runtime rt({.workers = workers});
+  std::atomic<int> inside[workers] = {};
+  std::atomic<int> shared{0}, outside_range{0};
+  const auto body = [&] {
+    const int w = this_task::worker();
+    if (w < 0 || w >= workers) {
+      outside_range++;
+      return;
+    }
+    if (inside[w]++ != 0) shared++;
+    for (int i = 0; i < 200; i++) cpu_pause();
+    inside[w]--;
+  };
+  std::vector<std::thread> guests;
+  for (int t = 0; t < threads; t++)
+    guests.emplace_back([&, t] {
+      for (int i = 0; i < rounds; i++) {
+        scope s(rt);
+        for (int k = 0; k <= t; k++) s.spawn(body);
+        s.wait();
+        if (i % 16 == 0) parallel_for(rt, 0, 20, [&](int) { body(); }, {.grain = 1});
+        if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));  // workers fall asleep
+      }
+    });
+  for (std::thread& g : guests) g.join();
+  EXPECT_EQ(outside_range, 0);
+  EXPECT_EQ(shared, 0);
+}
+
+// Deeper than the thread's own stack is large.
+long depth_of(runtime& rt, int left) {
+  volatile char room[2048] = {};
+  room[0] = 1;
+  if (left == 0) return room[0] - 1;
+  long below = 0;
+  scope s(rt);
+  s.spawn([&] { below = depth_of(rt, left - 1); });
+  s.wait();
+  return below + room[0];
+}
+
+TEST(waiting_threads, have_room_for_deep_recursions) {
+  runtime rt({.workers = 2});
+  std::thread small([&] {
+    for (int i = 0; i < 20; i++) EXPECT_EQ(depth_of(rt, 5000), 5000);
+  });
+  small.join();
+}
+
+TEST(waiting_threads, are_in_no_task_afterwards) {
+  runtime rt({.workers = 2});
+  for (int i = 0; i < 300; i++) {
+    scope s(rt);
+    s.spawn([] { throw std::runtime_error("thrown through a wait"); });
+    EXPECT_THROW(s.wait(), task_failed);
+    EXPECT_EQ(this_task::worker(), -1);
+    EXPECT_EQ(this_task::node(), -1);
+    rt.wait();  // refused inside of tasks
+  }
+}
+
+// A worker of one runtime is a thread of the program to another one.
+TEST(waiting_threads, may_be_workers_of_another_runtime) {
+  runtime outer({.workers = 2}), inner({.workers = 2});
+  std::atomic<int> sum{0};
+  for (int i = 0; i < 200; i++) {
+    scope s(outer);
+    for (int t = 0; t < 4; t++)
+      s.spawn([&] {
+        const int mine = this_task::worker();
+        scope in(inner);
+        for (int k = 0; k < 3; k++) in.spawn([&] { sum++; });
+        in.wait();
+        EXPECT_EQ(this_task::worker(), mine);
+      });
+    s.wait();
+  }
+  EXPECT_EQ(sum, 200 * 12);
+}
+
+}  // namespace
+}  // namespace weir::test
