@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -47,7 +46,7 @@ int measure(const options& o, const description& d, runtime_under_test& runtime,
     w.tasks = std::min(o.tasks, graph.tasks_in(replayed_steps));
     w.replays = w.tasks == 0 ? 1 : o.tasks / w.tasks;
   }
-  if (o.task_ns != 0) w.iterations = std::max<std::uint64_t>(1, std::llround(static_cast<double>(o.task_ns) / ns_per_iteration()));
+  if (o.task_ns != 0) w.iterations = iterations_of(static_cast<double>(o.task_ns));
   std::optional<checker> check;
   if (o.verify) w.check = &check.emplace(o.what->shape == form::fib ? 0 : w.tasks);
 
@@ -64,18 +63,6 @@ int measure(const options& o, const description& d, runtime_under_test& runtime,
 }
 
 }  // namespace
-
-double ns_per_iteration() {
-  constexpr std::uint64_t iterations = 200000;  // a few tenths of a millisecond: longer than the clock's error, shorter than a time slice
-  double best = 1e9;
-  for (int i = 0; i < 20; i++) {
-    const auto start = std::chrono::steady_clock::now();
-    compute(iterations);
-    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
-    best = std::min(best, taken.count() / iterations);
-  }
-  return best;
-}
 
 double seconds_of(runtime_under_test& runtime, workload& w) {
   const auto start = std::chrono::steady_clock::now();

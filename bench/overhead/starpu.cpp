@@ -22,7 +22,7 @@ constexpr std::uint32_t most_handles = STARPU_NMAXBUFS;  // more go into arrays 
 std::uint64_t iterations;  // of compute() in each busy task
 
 void run_nothing(void**, void*) {}
-void run_loop(void**, void*) { compute(iterations); }
+void run_loop(void**, void*) { weir::bench::compute(iterations); }
 void run_check(void**, void* task) { (*static_cast<const checking_work::task*>(task))(); }
 
 void check_status(int status, const char* call) {

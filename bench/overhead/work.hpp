@@ -3,6 +3,7 @@
 // A kind of work hands out a callable per task, which every runtime copies into its task as a program would its closure.
 #pragma once
 
+#include <bench/common/compute.hpp>
 #include <bench/overhead/patterns.hpp>
 
 #include <atomic>
@@ -10,18 +11,6 @@
 #include <vector>
 
 namespace weir::bench::overhead {
-
-// Some four cycles an iteration, and nothing but arithmetic: it scales with the clock and with nothing else.
-inline void compute(std::uint64_t iterations) {
-  std::uint64_t x = iterations;
-  for (std::uint64_t i = 0; i < iterations; i++) {
-    x = x * 6364136223846793005u + 1442695040888963407u;
-    asm volatile("" : "+r"(x));
-  }
-}
-
-// Nanoseconds an iteration of compute() takes here: the best of several tries.
-double ns_per_iteration();
 
 // Whether every task of a run has run once, after its predecessors. Cells are plain memory: that tasks see what their
 // predecessors wrote is part of what is checked.

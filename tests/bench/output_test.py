@@ -14,6 +14,7 @@ KERNEL = "bench jacobi-2d --size 32x32 --block 8x8 --iterations 2".split()
 MIGRATION = "bench migration --pages small --iterations 1 --buffer-kib 64 --changes 2"
 SHOWING = [["--version"], ["--help"], ["help", "bench"], ["bench", "--help"], ["bench", "--list"], KERNEL,
            ["bench", "latency", "--buffer-kib", "128"], MIGRATION.split(),
+           "bench main --quick --repeat 1 --rows tasks --runtimes weir".split(),
            "bench aggregate --matrix cube:6 --coarsen S --repeat 1".split(),
            ["topo"], ["topo", "--explain"], ["solve", "--matrix", "cube:5"],
            ["trace", "summary", "t.json"], ["trace", "dot", "t.json"], ["eval", "--list"]]

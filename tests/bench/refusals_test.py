@@ -47,6 +47,7 @@ LINES = [
     (BENCH + "--machine sgi-129", ["sgi-129", "did you mean sgi-192?"]),
     ("bench latency --buffer-kib many", ["--buffer-kib many", "expected a whole number"]),
     ("bench migration --pages large", ["--pages large", "expected default, small or huge"]),
+    ("bench main --row loop", ["bench main: there is no option --row", "did you mean --rows?"]),
     ("bench overhead --paterns fib", ["bench overhead: there is no option --paterns", "did you mean --patterns?"]),
     ("solve", ["one matrix", "cube:N"]),
     ("solve none.mtx", ["none.mtx", "No such file"]),

@@ -2,6 +2,7 @@
 #include "bench.hpp"
 
 #include "bench_aggregate.hpp"
+#include "bench_main.hpp"
 #include "bench_memory.hpp"
 #include "bench_overhead.hpp"
 
@@ -170,6 +171,8 @@ void list_kernels() {
     fmt::print("{:<13} {}\n{:<13}   --size {} --block {}{}   ({})\n", k.name, k.description, "", format_size(d.size), format_size(d.block), more, k.size_meaning);
   }
   fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench overhead --help\n", "overhead", "no kernel: what one task costs, under weir and other runtimes", "");
+  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench main --help\n", "main",
+             "no kernel: what things cost from main(), under weir and other runtimes", "");
   fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench latency --help\n", "latency", "no kernel: time of a line of memory, from node to node", "");
   fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench migration --help\n", "migration", "no kernel: threads that change buffers, while the system may move pages", "");
   fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench aggregate --help\n", "aggregate", "no kernel: coarse strings on graphs of a million tiny tasks", "");
@@ -240,9 +243,10 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_option("--trace", o->trace, "File for a trace of the run, for ui.perfetto.dev and weir trace")->type_name("FILE");
   bench->add_flag("--json", o->json, "One JSON object a run, one a line");
   CLI::App* overhead = add_overhead_command(*bench, status);
+  CLI::App* from_main = add_main_command(*bench, status);
   CLI::App* aggregate = add_aggregate_command(*bench, status);
   std::vector<CLI::App*> others = add_memory_commands(*bench, status);
-  others.insert(others.end(), {overhead, aggregate});
+  others.insert(others.end(), {overhead, from_main, aggregate});
   for (CLI::App* own : others) own->parse_complete_callback([bench, own] { refuse_options_before(*bench, *own); });
   bench->callback([o, status, others] {
     if (std::ranges::none_of(others, &CLI::App::parsed)) *status = run_bench(*o);

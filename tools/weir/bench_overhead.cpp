@@ -3,6 +3,7 @@
 
 #include "bench_overhead_programs.hpp"
 #include "bench_overhead_report.hpp"
+#include "bench_progress.hpp"
 
 #include <bench/common/kernel.hpp>
 #include <bench/common/options.hpp>
@@ -11,7 +12,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -55,22 +55,6 @@ std::vector<overhead_row> chosen_rows(const overhead_options& o) {
   return rows;
 }
 
-std::vector<overhead_program> chosen_programs(const overhead_options& o) {
-  std::vector<overhead_program> found = find_programs();
-  if (!o.runtimes) {
-    if (found.empty()) throw input_error("no program to measure with; looked for " + program_places());
-    return found;
-  }
-  std::vector<overhead_program> programs;
-  for (const std::string& name : parse_names("--runtimes", *o.runtimes)) {
-    if (std::ranges::find(runtime_names(), name) == runtime_names().end()) throw input_error(fmt::format("--runtimes: no runtime \"{}\"; there are {}", name, fmt::join(runtime_names(), ", ")));
-    const auto program = std::ranges::find(found, name, &overhead_program::runtime);
-    if (program == found.end()) throw input_error(fmt::format("--runtimes: {} was not installed when weir was built; looked for {}", name, program_places()));
-    programs.push_back(*program);
-  }
-  return programs;
-}
-
 std::vector<int> chosen_workers(const overhead_options& o) {
   std::vector<int> counts;
   if (!o.workers) {
@@ -102,35 +86,11 @@ int rounds_of(const overhead_options& o) {
   return o.quick ? 3 : 5;
 }
 
-// One line on a terminal that says what is running now.
-class progress {
- public:
-  explicit progress(std::size_t total) : total_(total), terminal_(::isatty(STDERR_FILENO) == 1) {}
-  ~progress() { clear(); }
-  progress(const progress&) = delete;
-  progress& operator=(const progress&) = delete;
-
-  void next(const std::string& what) {
-    done_++;
-    if (!terminal_) return;
-    fmt::print(stderr, "\r\033[K[{}/{}] {}", done_, total_, what);
-    shown_ = true;
-  }
-  void clear() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-    shown_ = false;
-  }
-
- private:
-  std::size_t total_, done_ = 0;
-  bool terminal_, shown_ = false;
-};
-
 // All runs. Those of one row alternate, round after round, so that a disturbance hits no runtime alone.
 class overhead_session {
  public:
   explicit overhead_session(const overhead_options& o)
-      : options_(o), rows_(chosen_rows(o)), programs_(chosen_programs(o)), workers_(chosen_workers(o)),
+      : options_(o), rows_(chosen_rows(o)), programs_(choose_programs("overhead", runtime_names(), o.runtimes)), workers_(chosen_workers(o)),
         progress_(rows_.size() * programs_.size() * workers_.size() * static_cast<std::size_t>(rounds_of(o))) {}
 
   // False if a program failed.
@@ -150,7 +110,7 @@ class overhead_session {
   std::vector<overhead_result> measure(const overhead_row& row) {
     std::vector<overhead_run> runs;
     for (const int n : workers_)
-      for (const overhead_program& p : programs_)
+      for (const bench_program& p : programs_)
         if (p.has(row.program_pattern)) runs.emplace_back(row, p, n, limits_of(options_));
     for (int round = 0; round < rounds_of(options_); round++)
       for (overhead_run& r : runs) {
@@ -174,10 +134,10 @@ class overhead_session {
 
   const overhead_options& options_;
   std::vector<overhead_row> rows_;
-  std::vector<overhead_program> programs_;
+  std::vector<bench_program> programs_;
   std::vector<int> workers_;
   std::vector<overhead_result> all_;
-  progress progress_;
+  run_progress progress_;
   bool failed_ = false;
 };
 

@@ -1,16 +1,13 @@
-// Finding the programs of bench/overhead/, running them, reading what they print.
+// Running the programs of bench/overhead/, reading what they print.
 #include "bench_overhead_programs.hpp"
 
 #include <bench/common/median.hpp>
-#include <tools/common/subprocess.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <algorithm>
-#include <sstream>
-#include <system_error>
+#include <utility>
 
 namespace weir::tools {
 namespace {
@@ -49,66 +46,26 @@ constexpr overhead_row metgs[] = {
 constexpr std::uint64_t first_tasks = 500;  // to begin with: some take 300 us a task
 constexpr std::uint64_t growth = 8;         // there are runtimes in which a task costs more the more there are
 
-std::filesystem::path own_folder() {
-  std::error_code unknown;
-  return std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
-}
-
-std::vector<std::filesystem::path> places() { return {own_folder() / "peers", (own_folder() / "../libexec/weir").lexically_normal()}; }
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-std::vector<std::string> patterns_of(const std::filesystem::path& program) {
-  std::istringstream lines(run_process({program.string(), "--list"}, std::chrono::seconds(20)).output);
-  std::vector<std::string> names;
-  for (std::string line; std::getline(lines, line);) names.push_back(line.substr(0, line.find(' ')));
-  return names;
-}
-
 }  // namespace
 
 std::span<const overhead_row> cost_rows() { return costs; }
 std::span<const overhead_row> metg_rows() { return metgs; }
 std::span<const std::string_view> runtime_names() { return runtimes; }
 
-bool overhead_program::has(std::string_view pattern) const { return std::ranges::find(patterns, pattern) != patterns.end(); }
-
-std::string program_places() {
-  std::string text;
-  for (const auto& place : places()) text += (text.empty() ? "" : " and ") + (place / "overhead-*").string();
-  return text;
-}
-
-std::vector<overhead_program> find_programs() {
-  std::vector<overhead_program> found;
-  for (const std::string_view runtime : runtimes)
-    for (const auto& place : places()) {
-      const std::filesystem::path path = place / fmt::format("overhead-{}", runtime);
-      if (::access(path.c_str(), X_OK) != 0) continue;
-      found.push_back({std::string(runtime), path, patterns_of(path)});
-      break;
-    }
-  return found;
-}
-
-overhead_run::overhead_run(const overhead_row& row, const overhead_program& program, int workers, const run_limits& limits)
+overhead_run::overhead_run(const overhead_row& row, const bench_program& program, int workers, const run_limits& limits)
     : row_(row), program_(program), workers_(workers), limits_(limits) {}
 
 std::string overhead_run::name() const { return fmt::format("{} under {}, {} {}", row_.name, program_.runtime, workers_, workers_ == 1 ? "worker" : "workers"); }
 
-// The last line of a run's output, or a failure.
+// The first line of a run's output, or a failure.
 std::optional<std::string> overhead_run::line_of(std::vector<std::string> more) {
   std::vector<std::string> arguments = {program_.path.string(), "--pattern", std::string(row_.program_pattern), "--workers", std::to_string(workers_)};
   if (!row_.option.empty()) arguments.insert(arguments.end(), {std::string(row_.option), std::string(row_.value)});
   arguments.insert(arguments.end(), more.begin(), more.end());
-  const auto limit = std::chrono::milliseconds(static_cast<std::int64_t>(limits_.longest_seconds * 1000));
-  const finished_process done = run_process(arguments, limit);
-  if (done.timed_out) failure_ = fmt::format("killed after {} s", limits_.longest_seconds);
-  else if (done.status > 128) failure_ = fmt::format("ended by signal {}", done.status - 128);
-  else if (done.status != 0) failure_ = done.errors.empty() ? fmt::format("exit status {}", done.status) : first_line(done.errors);
-  else if (done.output.empty()) failure_ = "printed nothing";
+  program_answer answer = ask_program(arguments, limits_.longest_seconds);
+  failure_ = std::move(answer.failure);
   if (!failure_.empty()) return {};
-  return first_line(done.output);
+  return std::move(answer.line);
 }
 
 std::optional<double> overhead_run::ns_of(std::uint64_t tasks) {

@@ -1,8 +1,9 @@
-// The programs that `weir bench overhead` runs: where they are, what they can, and what they measured.
+// What `weir bench overhead` measures, and the runs of its programs.
 #pragma once
 
+#include "bench_programs.hpp"
+
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,18 +21,6 @@ std::span<const overhead_row> metg_rows();
 inline constexpr std::size_t quick_rows = 5;  // the first of cost_rows()
 
 std::span<const std::string_view> runtime_names();  // weir first
-
-struct overhead_program {
-  std::string runtime;
-  std::filesystem::path path;
-  std::vector<std::string> patterns;
-
-  bool has(std::string_view pattern) const;
-};
-
-// Those that are in one of the places where this command looks.
-std::vector<overhead_program> find_programs();
-std::string program_places();
 
 struct run_limits {
   double run_seconds = 0.2;       // aim for one run
@@ -52,7 +41,7 @@ struct overhead_result {
 // One pattern under one runtime with one number of workers, measured as often as the caller likes.
 class overhead_run {
  public:
-  overhead_run(const overhead_row& row, const overhead_program& program, int workers, const run_limits& limits);
+  overhead_run(const overhead_row& row, const bench_program& program, int workers, const run_limits& limits);
 
   // Each runs the program once, and the first time also to find out how many tasks take about the time they should.
   void measure_cost();
@@ -68,7 +57,7 @@ class overhead_run {
   bool choose_tasks();
 
   overhead_row row_;
-  const overhead_program& program_;
+  const bench_program& program_;
   int workers_;
   run_limits limits_;
   std::uint64_t tasks_ = 0;  // chosen; 0: not yet

@@ -179,7 +179,9 @@ int run_emulate(const emulate_options& o) {
   require_memory(run.shape, run.model.has_value());
   progress booting(fmt::format("weir: booting {}", bench::plural(run.shape.nodes(), "node")));
   g.started = [&] { booting.clear(); };
-  g.show = [&](stream s, std::string_view text) { show(text, s == stream::errors || o.json ? STDERR_FILENO : STDOUT_FILENO); };
+  g.show = [&](emulator::stream s, std::string_view text) {
+    show(text, s == emulator::stream::errors || o.json ? STDERR_FILENO : STDOUT_FILENO);
+  };
   run.result = run_guest(g, tools);
   booting.clear();
   if (run.result.boots > 1) fmt::print(stderr, "weir: booted {} times: the guests before had not begun {} in time (--boot-timeout)\n", run.result.boots, o.command.front());

@@ -1,0 +1,157 @@
+// What things cost from main() and in a task under oneTBB.
+//
+// main() is in an arena of as many slots as there are to be workers, and takes one of them. The arena that a thread has
+// of its own is like that, but has as many slots as there are CPUs.
+#include <bench/main/program.hpp>
+
+#include <bench/common/compute.hpp>
+#include <bench/main/work.hpp>
+
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_reduce.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <functional>
+
+namespace {
+
+using namespace weir::bench::from_main;
+using range = tbb::blocked_range<const double*>;
+
+class workers {
+ public:
+  explicit workers(int count)
+      : limit_(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count)), arena_(count) {}
+
+  template <class Body>
+  void run(const Body& body) {
+    arena_.execute(body);
+  }
+
+ private:
+  tbb::global_control limit_;
+  tbb::task_arena arena_;
+};
+
+template <auto Prepare>
+batch in_main(const problem& p) {
+  return [w = std::make_shared<workers>(p.workers), once = Prepare(p)](std::uint64_t repetitions) {
+    double seconds = 0;
+    w->run([&] { seconds = seconds_of(repetitions, once); });
+    return seconds;
+  };
+}
+
+template <auto Prepare>
+batch in_task(const problem& p) {
+  return [w = std::make_shared<workers>(p.workers), once = Prepare(p)](std::uint64_t repetitions) {
+    double seconds = 0;
+    w->run([&] {
+      tbb::task_group group;
+      group.run([&] { seconds = seconds_of(repetitions, once); });
+      group.wait();
+    });
+    return seconds;
+  };
+}
+
+auto tasks(std::uint64_t count) {
+  return [count] {
+    tbb::task_group group;
+    for (std::uint64_t i = 0; i < count; i++) group.run([] { nothing(); });
+    group.wait();
+  };
+}
+
+auto one_task(const problem&) { return tasks(1); }
+auto many_tasks(const problem& p) { return tasks(p.size); }
+
+auto loop(const problem& p) {
+  const auto v = std::make_shared<vectors>(p.size);
+  return [v, n = p.size] {
+    tbb::parallel_for(std::uint64_t{0}, n, [x = v->x.data(), y = v->y.data()](std::uint64_t i) {
+      y[i] += 0.5 * x[i];
+    }, tbb::static_partitioner());
+  };
+}
+
+auto reduce(const problem& p) {
+  const auto v = std::make_shared<numbers>(p.size);
+  return [v] {
+    const double* const first = v->values.data();
+    const auto add = [](const range& part, double sum) { return std::accumulate(part.begin(), part.end(), sum); };
+    const double sum = tbb::parallel_reduce(range(first, first + v->values.size()), 0.0, add, std::plus<double>(),
+                                            tbb::static_partitioner());
+    expect(sum == v->sum);
+  };
+}
+
+void loop_of_nothing(int elements) {
+  tbb::parallel_for(0, elements, [](int) { nothing(); }, tbb::static_partitioner());
+}
+
+auto empty_loop(const problem& p) {
+  return [n = p.workers] { loop_of_nothing(n); };
+}
+
+auto loops(const problem& p) {
+  return [n = p.size, iterations = p.iterations] {
+    for (std::uint64_t i = 0; i < n; i++)
+      tbb::parallel_for(std::uint64_t{0}, elements_of_loops, [=](std::uint64_t) {
+        weir::bench::compute(iterations);
+      }, tbb::static_partitioner());
+  };
+}
+
+std::uint64_t leaves(unsigned children, std::uint64_t levels) {
+  if (levels == 0) return 1;
+  leaf_counts below;
+  tbb::task_group group;
+  for (unsigned i = 0; i < children; i++)
+    group.run([&count = below.of[i], children, levels] { count = leaves(children, levels - 1); });
+  group.wait();
+  return below.sum(children);
+}
+
+auto tree(const problem& p) {
+  return [p, expected = leaves_of(p.what->children, p.size)] {
+    expect(leaves(p.what->children, p.size) == expected);
+  };
+}
+
+// oneTBB starts its threads when there is something for them to do, and finalize() waits until they have ended.
+batch start_loop_and_stop(const problem& p) {
+  return [p](std::uint64_t repetitions) {
+    return seconds_of(repetitions, [&] {
+      tbb::task_scheduler_handle handle{tbb::attach{}};
+      workers(p.workers).run([&] { loop_of_nothing(p.workers); });
+      tbb::finalize(handle);
+    });
+  };
+}
+
+constexpr entry entries[] = {
+    {"one-task", place::main, in_main<one_task>},
+    {"one-task", place::task, in_task<one_task>},
+    {"loop", place::main, in_main<loop>},
+    {"loop", place::task, in_task<loop>},
+    {"reduce", place::main, in_main<reduce>},
+    {"reduce", place::task, in_task<reduce>},
+    {"empty-loop", place::main, in_main<empty_loop>},
+    {"empty-loop", place::task, in_task<empty_loop>},
+    {"tasks", place::main, in_main<many_tasks>},
+    {"tasks", place::task, in_task<many_tasks>},
+    {"loops", place::main, in_main<loops>},
+    {"loops", place::task, in_task<loops>},
+    {"start-loop-stop", place::main, start_loop_and_stop},
+    {"tree-2", place::main, in_main<tree>},
+    {"tree-4", place::main, in_main<tree>},
+    {"tree-10", place::main, in_main<tree>},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return program_main(argc, argv, "onetbb", entries); }

@@ -1,0 +1,162 @@
+// What things cost from main() and in a task under OpenMP. The runtime is the one the compiler brings along: libgomp
+// or libomp.
+//
+// From main() a program with tasks opens a parallel region for them, and waits for its end. "In a task" is within such
+// a region, where only tasks can be measured: a parallel loop in there would be run by one thread.
+#include <bench/main/program.hpp>
+
+#include <bench/common/compute.hpp>
+#include <bench/main/work.hpp>
+
+#include <omp.h>
+
+#include <functional>
+
+namespace {
+
+using namespace weir::bench::from_main;
+
+// Number of threads of all parallel regions.
+void set_workers(const problem& p) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(p.workers);
+}
+
+template <auto Prepare>
+batch in_main(const problem& p) {
+  set_workers(p);
+  return [once = Prepare(p)](std::uint64_t repetitions) { return seconds_of(repetitions, once); };
+}
+
+template <auto Prepare>
+batch in_task(const problem& p) {
+  set_workers(p);
+  return [once = Prepare(p)](std::uint64_t repetitions) {
+    double seconds = 0;
+#pragma omp parallel
+#pragma omp single
+    seconds = seconds_of(repetitions, once);
+    return seconds;
+  };
+}
+
+void create_and_wait(std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; i++) {
+#pragma omp task
+    nothing();
+  }
+#pragma omp taskwait
+}
+
+auto tasks_of_region(std::uint64_t count) {
+  return [count] {
+#pragma omp parallel
+#pragma omp single
+    create_and_wait(count);
+  };
+}
+
+auto tasks(std::uint64_t count) {
+  return [count] { create_and_wait(count); };
+}
+
+auto one_task_of_region(const problem&) { return tasks_of_region(1); }
+auto one_task(const problem&) { return tasks(1); }
+auto many_tasks_of_region(const problem& p) { return tasks_of_region(p.size); }
+auto many_tasks(const problem& p) { return tasks(p.size); }
+
+auto loop(const problem& p) {
+  const auto v = std::make_shared<vectors>(p.size);
+  return [v, n = p.size] {
+    const double* const x = v->x.data();
+    double* const y = v->y.data();
+#pragma omp parallel for schedule(static)
+    for (std::uint64_t i = 0; i < n; i++) y[i] += 0.5 * x[i];
+  };
+}
+
+auto reduce(const problem& p) {
+  const auto v = std::make_shared<numbers>(p.size);
+  return [v, n = p.size] {
+    const double* const x = v->values.data();
+    double sum = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+    for (std::uint64_t i = 0; i < n; i++) sum += x[i];
+    expect(sum == v->sum);
+  };
+}
+
+void loop_of_nothing(int elements) {
+#pragma omp parallel for schedule(static)
+  for (int i = 0; i < elements; i++) nothing();
+}
+
+auto empty_loop(const problem& p) {
+  return [n = p.workers] { loop_of_nothing(n); };
+}
+
+auto loops(const problem& p) {
+  return [n = p.size, iterations = p.iterations] {
+    for (std::uint64_t i = 0; i < n; i++) {
+#pragma omp parallel for schedule(static)
+      for (std::uint64_t element = 0; element < elements_of_loops; element++) weir::bench::compute(iterations);
+    }
+  };
+}
+
+std::uint64_t leaves(unsigned children, std::uint64_t levels) {
+  if (levels == 0) return 1;
+  leaf_counts below;
+  for (unsigned i = 0; i < children; i++) {
+#pragma omp task shared(below) firstprivate(i, children, levels)
+    below.of[i] = leaves(children, levels - 1);
+  }
+#pragma omp taskwait
+  return below.sum(children);
+}
+
+auto tree(const problem& p) {
+  return [p, expected = leaves_of(p.what->children, p.size)] {
+    std::uint64_t found = 0;
+#pragma omp parallel
+#pragma omp single
+    found = leaves(p.what->children, p.size);
+    expect(found == expected);
+  };
+}
+
+// The threads end when the runtime's resources are given back; the next region starts others.
+batch start_loop_and_stop(const problem& p) {
+  set_workers(p);
+  return [n = p.workers](std::uint64_t repetitions) {
+    return seconds_of(repetitions, [n] {
+      loop_of_nothing(n);
+      expect(omp_pause_resource_all(omp_pause_hard) == 0);
+    });
+  };
+}
+
+constexpr entry entries[] = {
+    {"one-task", place::main, in_main<one_task_of_region>},
+    {"one-task", place::task, in_task<one_task>},
+    {"loop", place::main, in_main<loop>},
+    {"reduce", place::main, in_main<reduce>},
+    {"empty-loop", place::main, in_main<empty_loop>},
+    {"tasks", place::main, in_main<many_tasks_of_region>},
+    {"tasks", place::task, in_task<many_tasks>},
+    {"loops", place::main, in_main<loops>},
+    {"start-loop-stop", place::main, start_loop_and_stop},
+    {"tree-2", place::main, in_main<tree>},
+    {"tree-4", place::main, in_main<tree>},
+    {"tree-10", place::main, in_main<tree>},
+};
+
+#if defined(__clang__)
+constexpr std::string_view runtime_name = "libomp";
+#else
+constexpr std::string_view runtime_name = "libgomp";
+#endif
+
+}  // namespace
+
+int main(int argc, char** argv) { return program_main(argc, argv, runtime_name, entries); }
