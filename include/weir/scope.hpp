@@ -55,7 +55,9 @@ class scope {
  private:
   friend class runtime;
   void end() noexcept;
-  void wait_and_may_execute(bool executes);
+  template <class WaitFor>
+  void wait_by(WaitFor&&);
+  void wait_for_workers();  // in no task the calling thread executes nothing meanwhile
 
   detail::runtime_state* runtime_;
   detail::scope_state state_;

@@ -312,9 +312,8 @@ void scope::end() noexcept {
 
 void scope::cancel() noexcept { runtime_->engine.end_early(state_, detail::scope_state::was_cancelled); }
 
-void scope::wait() { wait_and_may_execute(true); }
-
-void scope::wait_and_may_execute(bool executes) {
+template <class WaitFor>
+inline void scope::wait_by(WaitFor&& wait_for) {
   try {
     runtime_->engine.throw_if_unable_to_wait();
   } catch (...) {
@@ -324,10 +323,17 @@ void scope::wait_and_may_execute(bool executes) {
   engine::engine& e = runtime_->engine;
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, state_, [&] {
     const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
-    e.wait_for(state_, executes ? engine::permission::for_scope(state_) : engine::permission::for_none(), true);
+    wait_for(e);
   });
   // In a task it is this wait that has failed; outside something else was found while it lasted.
   if (gave_up != nullptr && e.in_task()) std::rethrow_exception(gave_up);
+}
+
+void scope::wait() {
+  wait_by([this](engine::engine& e) { e.wait_for(state_); });
+}
+void scope::wait_for_workers() {
+  wait_by([this](engine::engine& e) { e.wait_for_workers(state_); });
 }
 
 namespace this_task {

@@ -244,8 +244,9 @@ class engine {
   void check(const detail::graph_state&) const;  // throws usage_error for an affinity that cannot be
   void check(const bulk_places&, std::size_t tasks) const;
   // Waits for all tasks of a scope; in a task of that scope: for all others.
-  void wait_for(scope_state& s, bool may_fail = true) { wait_for(s, permission::for_scope(s), may_fail); }
-  void wait_for(scope_state&, const permission& of_guest, bool may_fail);
+  void wait_for(scope_state&, bool may_fail = true);
+  // The same, but who is in no task leaves them all to workers.
+  void wait_for_workers(scope_state&);
   // As wait_for, for who must wait all the same: on a second stack if this one is used up.
   void wait_on_any_stack(scope_state&);
   // Tells threads that sleep in wait_until to look again.
@@ -373,7 +374,8 @@ class engine {
     char here;
     return s.depth > 0 && &here < s.floors.waits;
   }
-  [[gnu::noinline]] void help_until_complete(slot*, scope_state&, const permission& of_guest, bool may_fail);
+  [[gnu::noinline]] void help_until_complete(slot*, scope_state&, bool may_fail);
+  void sleep_until_complete(scope_state&, bool may_fail);
   bool on_second_stack(slot&, const std::function<void()>& wait);
   void pause_spinning(slot&, int round);
 

@@ -137,33 +137,42 @@ void engine::wait_for_others(slot& s, scope_state& scope, bool may_fail) {
 }
 
 // What this worker has just spawned comes first; most waits are over with that.
-void engine::wait_for(scope_state& scope, const permission& of_guest, bool may_fail) {
+void engine::wait_for(scope_state& scope, bool may_fail) {
   slot* const s = current_if_any();
   if (s != nullptr && s->depth > 0) {
-    if (s->floors.of_guest && stack_is_low(*s) && on_second_stack(*s, [&] { wait_for(scope, of_guest, may_fail); })) return;
     s->queues.sizes.note_wait();
     if (s->queues.running->scope == &scope) [[unlikely]] return wait_for_others(*s, scope, may_fail);
   }
-  if (!scope.complete()) help_until_complete(s, scope, of_guest, may_fail);
+  if (!scope.complete()) help_until_complete(s, scope, may_fail);
 }
 
-void engine::help_until_complete(slot* s, scope_state& scope, const permission& of_guest, bool may_fail) {
+void engine::wait_for_workers(scope_state& scope) {
+  if (in_task()) return wait_for(scope);
+  if (!scope.complete()) sleep_until_complete(scope, true);
+}
+
+void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
   const auto complete = [&scope] { return scope.complete(); };
   if (s != nullptr && s->depth > 0) {
+    if (s->floors.of_guest && stack_is_low(*s) && on_second_stack(*s, [&] { wait_for(scope, may_fail); })) return;
     while (!scope.complete()) {
       frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
       execute(*s, f);
     }
   } else if (s != nullptr) {
-    if (execute_while_waiting(*s, complete, of_guest)) {
+    if (execute_while_waiting(*s, complete, permission::for_scope(scope))) {
       static_cast<void>(take_unheard());  // the scope itself has been told
       return;
     }
   }
-  if (scope.complete()) return;
+  if (!scope.complete()) sleep_until_complete(scope, may_fail);
+}
+
+// Who is in a task executes others meanwhile.
+void engine::sleep_until_complete(scope_state& scope, bool may_fail) {
   const counted_waiter counted(scope, scope_state::one_waiter);
-  wait_until(complete, permission::for_none(), may_fail);
+  wait_until([&scope] { return scope.complete(); }, permission::for_none(), may_fail);
 }
 
 // Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
