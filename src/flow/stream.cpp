@@ -37,7 +37,8 @@ void for_each_window_in(const stream_state& s, std::uint64_t from, std::uint64_t
     if (!overlap_of(*w, from, to - from).empty()) f(*w);
 }
 
-// Takes the pushes out that every later window starts behind. f(version, start): what becomes of the stream's use of it.
+// Takes the pushes out that every later window starts behind. f(version, start): what becomes of the stream's use of
+// it.
 template <class F>
 void pop_passed(stream_state& s, F&& f) {
   for (version* v = s.pushes.first(); v != nullptr && s.first_start + v->bytes <= s.read; v = s.pushes.first()) {
@@ -58,7 +59,8 @@ void for_each_stream_access(frame* f, F&& what) {
 template <class F>
 void for_each_push(frame* f, F&& what) {
   for (unsigned i = 0; i < f->versions; i++)
-    if (version& v = *f->version_at(i); v.kind == detail::version_kind::push) what(v, *static_cast<stream_state*>(v.owner));
+    if (version& v = *f->version_at(i); v.kind == detail::version_kind::push)
+      what(v, *static_cast<stream_state*>(v.owner));
 }
 
 // A piece of a window whose match as such is still pending.
@@ -204,7 +206,6 @@ void skip_ahead(context& c, stream_state& s, std::uint64_t bytes) {
 }
 
 void gather(context& c, stream_window& w) {
-  if (!w.in_several_pieces()) return;
   const memory::block b = c.buffers.allocate(w.bytes, c.node);
   w.gathered = b.data;
   w.gathered_place = c.node;

@@ -105,7 +105,8 @@ struct stream_state : resource {
   linked_queue<version, &version::next_push> pushes;
   std::uint64_t first_start = 0;           // where the first of them begins
   linked_queue<stream_window> unmatched;   // windows still without all their producers, in creation order
-  // Of the task that is being matched (stream_plan): where the stream will be, and how many of its windows will be there.
+  // Of the task that is being matched (stream_plan): where the stream will be, and how many of its windows will be
+  // there.
   std::uint64_t planned_written = 0, planned_read = 0;
   std::size_t planned_windows = 0;
 };
@@ -145,7 +146,8 @@ class stream_plan {
   stream_plan(const stream_plan&) = delete;
   stream_plan& operator=(const stream_plan&) = delete;
 
-  // A push announces v as the next bytes of its stream; a window takes its bytes. In the order of the plan: accesses first.
+  // A push announces v as the next bytes of its stream; a window takes its bytes. In the order of the plan: accesses
+  // first.
   void append_push(context&, stream_state&, version& v);
   // The task's i-th window. True if all its producers are known; if not, the window gets them as they come, and then
   // its task one thing less to wait for.
@@ -164,6 +166,7 @@ class stream_plan {
 // The stream is locked.
 void skip_ahead(context&, stream_state&, std::uint64_t bytes);
 
+// A window in several pieces. Throws std::bad_alloc.
 void gather(context&, stream_window&);
 void close_window(context&, stream_window*);
 

@@ -432,12 +432,14 @@ inline std::uint32_t match_streams(context& c, frame* f, stream_plan& streams) {
   }
   f->live.store(f->versions, std::memory_order_relaxed);
   version* v = f->version_at(0);
-  for (const version* end = v + f->versions; v != end; v++) streams.append_push(c, *static_cast<stream_state*>(v->owner), *v);
+  for (const version* end = v + f->versions; v != end; v++)
+    streams.append_push(c, *static_cast<stream_state*>(v->owner), *v);
   return satisfied;
 }
 
-// A stage of a pipeline, created by a worker: short, too. The creator holds one of what it waits for until it is matched.
-bool submit_streams(context& c, frame* f) {
+// A stage of a pipeline, created by a worker: short, too. The creator holds one of what it waits for until it is
+// matched.
+[[gnu::noinline]] bool submit_streams(context& c, frame* f) {
   matching_right held(c, f);
   stream_plan streams(f);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);

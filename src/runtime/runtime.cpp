@@ -149,7 +149,8 @@ void fill_datum(datum* d, const void* values) {
 
 void release_datum(datum* d) noexcept {
   // Who holds the only handle need not count: nobody else can copy it.
-  if (d->handles.load(std::memory_order_acquire) != 1 && d->handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (d->handles.load(std::memory_order_acquire) != 1 && d->handles.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
   runtime_state* rt = d->runtime;
   if (rt->engine.forked()) return;
   {
@@ -167,6 +168,8 @@ void release_datum(datum* d) noexcept {
 
 namespace {
 
+const char* name_of(const datum& d) { return d.name != nullptr ? d.name : "(unnamed)"; }
+
 // Until a version is there that the caller views. Throws deadlock_error.
 void wait_for(engine::engine& e, version& v) {
   flow::external_wait wait(&engine::engine::notify, &e);
@@ -182,7 +185,8 @@ void wait_for(engine::engine& e, version& v) {
 [[gnu::noinline]] void wait_for_view(engine::engine& e, const datum* d, version* v) {
   if (frame* self = e.current().queues.running; self != nullptr && v->producer() == self) {
     release_view(*d->runtime, v);
-    throw usage_error(std::string("task ") + self->display_name() + " waits for datum " + (d->name ? d->name : "(unnamed)") + ", which it writes itself; use the memory its body was given");
+    throw usage_error(std::string("task ") + self->display_name() + " waits for datum " + name_of(*d) +
+                      ", which it writes itself; use the memory its body was given");
   }
   try {
     wait_for(e, *v);
@@ -194,13 +198,15 @@ void wait_for(engine::engine& e, version& v) {
 }
 
 [[noreturn, gnu::noinline]] void throw_unreadable(const datum* d) {
-  throw usage_error(std::string("datum ") + (d->name ? d->name : "(unnamed)") + " is read, but no task writes it; spawn one first, or make it from values");
+  throw usage_error(std::string("datum ") + name_of(*d) +
+                    " is read, but no task writes it; spawn one first, or make it from values");
 }
 
 [[noreturn, gnu::noinline]] void throw_failed(const datum* d, version* v) {
   const std::string cause = flow::failure_of(v->producer());
   release_view(*d->runtime, v);
-  throw task_failed(std::string("datum ") + (d->name ? d->name : "(unnamed)") + " cannot be read: task " + cause + " failed before it was written", nullptr);
+  throw task_failed(std::string("datum ") + name_of(*d) + " cannot be read: task " + cause +
+                    " failed before it was written", nullptr);
 }
 
 }  // namespace
