@@ -14,7 +14,7 @@
 namespace weir::detail {
 
 // What one access sees of a stream: bytes [start, start + bytes) of everything ever pushed, in the pieces in which
-// they were pushed.
+// they were pushed. It lies in its task's frame, with room for one piece: most windows have no more.
 struct stream_window {
   struct piece {
     waiter wait;
@@ -26,64 +26,68 @@ struct stream_window {
   };
 
   frame* task = nullptr;
-  stream_state* stream = nullptr;
-  stream_window* next = nullptr;  // in whatever list holds it
+  stream_state* stream = nullptr;  // kept by the window; null: it has had all its producers from the beginning
+  stream_window* next = nullptr;   // in whatever list holds it
   std::uint64_t start = 0, bytes = 0;
   std::uint64_t matched = 0;  // bytes that have a producer
-  piece* first = nullptr;     // of its pieces, in order of position
-  piece* last = nullptr;      // if there is a first one
+  piece* last = nullptr;      // of its pieces, in order of position; null: none yet
+  piece first;                // if there is a last one
   void* gathered = nullptr;   // private copy, where there are several pieces
   int gathered_place = 0;
 
-  stream_window() = default;
+  stream_window(frame* f, std::uint64_t from, std::uint64_t count) : task(f), start(from), bytes(count) {}
   stream_window(const stream_window&) = delete;
   stream_window& operator=(const stream_window&) = delete;
   ~stream_window() {
-    while (first != nullptr) delete std::exchange(first, first->next);
+    while (first.next != nullptr) delete std::exchange(first.next, first.next->next);
   }
-  void add(piece& p) {
-    p.next = nullptr;
-    (first == nullptr ? first : last->next) = &p;
-    last = &p;
+  // `more`: makes a piece, if the window's own is taken.
+  template <class More> piece& add(More&& more) {
+    if (last == nullptr) return *(last = &first);
+    last->next = more();
+    last = last->next;
+    last->next = nullptr;
+    return *last;
   }
   template <class F> void for_each_piece(F&& f) const {
-    for (const piece* p = first; p != nullptr; p = p->next) f(*p);
+    for (const piece* p = last == nullptr ? nullptr : &first; p != nullptr; p = p->next) f(*p);
   }
+  bool in_several_pieces() const { return first.next != nullptr; }
   const void* data() const {
     if (gathered != nullptr) return gathered;
-    return first == nullptr ? nullptr : static_cast<const char*>(first->source->buffer) + first->offset;
+    return last == nullptr ? nullptr : static_cast<const char*>(first.source->buffer) + first.offset;
   }
 };
+static_assert(sizeof(stream_window) == window_bytes);
 
-// A push, as long as it is not wholly before where the stream is read.
-struct stream_segment {
-  stream_segment* next = nullptr;
-  std::uint64_t start = 0, bytes = 0;
-  version* source = nullptr;
-};
-
-// First in, first out, through a member `next`: what was made goes in without memory.
-template <class T>
+// First in, first out, through a member: what was made goes in without memory.
+template <class T, T* T::* Next = &T::next>
 class linked_queue {
  public:
   T* first() const { return head_; }
   bool empty() const { return head_ == nullptr; }
   void push(T& t) {
-    t.next = nullptr;
-    (head_ == nullptr ? head_ : tail_->next) = &t;
+    t.*Next = nullptr;
+    (head_ == nullptr ? head_ : tail_->*Next) = &t;
     tail_ = &t;
   }
   T* pop() {
     T* const t = head_;
-    if (t != nullptr) head_ = t->next;
+    if (t != nullptr) head_ = t->*Next;
     return t;
   }
-  // Those that f is true for leave the queue; it may free them.
-  template <class F> void remove_if(F&& f) {
-    linked_queue kept;
-    while (T* const t = pop())
-      if (!f(*t)) kept.push(*t);
-    *this = kept;
+  // Those that `leaves` is true for leave the queue; it may free them. Up to the first that is_beyond is true for.
+  template <class Beyond, class Leaves> void remove_if(Beyond&& is_beyond, Leaves&& leaves) {
+    T* kept = nullptr;
+    for (T *t = head_, *next; t != nullptr && !is_beyond(*t); t = next) {
+      next = t->*Next;
+      if (!leaves(*t)) {
+        kept = t;
+        continue;
+      }
+      (kept == nullptr ? head_ : kept->*Next) = next;
+      if (next == nullptr) tail_ = kept;
+    }
   }
 
  private:
@@ -97,9 +101,12 @@ struct stream_state : resource {
   std::uint32_t element_bytes = 1;
   void (*retire)(stream_state*) = nullptr;  // called when it is about to be deleted
   std::uint64_t written = 0, read = 0;     // positions in bytes: next push, next pop
-  linked_queue<stream_segment> segments;
+  // Pushes that are not wholly before where the stream is read; each has one user for being there.
+  linked_queue<version, &version::next_push> pushes;
+  std::uint64_t first_start = 0;           // where the first of them begins
   linked_queue<stream_window> unmatched;   // windows still without all their producers, in creation order
-  // Of the task that is being matched (stream_plan): where the stream will be, and how many of its windows will be there.
+  // Of the task that is being matched (stream_plan): where the stream will be, and how many of its windows will be
+  // there.
   std::uint64_t planned_written = 0, planned_read = 0;
   std::size_t planned_windows = 0;
 };
@@ -127,37 +134,39 @@ struct stream_registry {
   std::set<stream_state*> all;
 };
 
-// What a task's windows and pushes need, made before anything is changed: whatever follows needs no memory. The task's
-// streams are locked from here on.
+// The pieces that a task's windows and pushes need beyond the one in each window, made before anything is changed:
+// whatever follows needs no memory. The task's streams are locked from here on.
 class stream_plan {
  public:
   // Throws std::bad_alloc.
   explicit stream_plan(frame*);
-  ~stream_plan() { clear(); }
+  ~stream_plan() {
+    if (!pieces_.empty()) clear();
+  }
   stream_plan(const stream_plan&) = delete;
   stream_plan& operator=(const stream_plan&) = delete;
 
-  // A push announces v as the next bytes of its stream; a window takes its bytes. In the order of the plan: accesses first.
-  void append_segment(context&, stream_state&, version& v);
-  // True if all its producers are known; if not, the window gets them as they come, and then its task one thing less
-  // to wait for.
-  bool open_window(context&, stream_state&, access&);
+  // A push announces v as the next bytes of its stream; a window takes its bytes. In the order of the plan: accesses
+  // first.
+  void append_push(context&, stream_state&, version& v);
+  // The task's i-th window. True if all its producers are known; if not, the window gets them as they come, and then
+  // its task one thing less to wait for.
+  bool open_window(context&, frame*, unsigned i, access&);
 
  private:
-  void plan_window(frame*, const access&);
+  void plan(frame*);
+  void plan_window(const access&);
   void plan_push(const version&);
   void add_pieces(std::size_t);
   void clear() noexcept;
-  void attach(context&, stream_window&, const detail::stream_segment&);
 
-  detail::linked_queue<stream_window> windows_;
-  detail::linked_queue<detail::stream_segment> segments_;
   detail::linked_queue<stream_window::piece> pieces_;  // at least as many as will be used
 };
 
 // The stream is locked.
 void skip_ahead(context&, stream_state&, std::uint64_t bytes);
 
+// A window in several pieces. Throws std::bad_alloc.
 void gather(context&, stream_window&);
 void close_window(context&, stream_window*);
 

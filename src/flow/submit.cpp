@@ -243,6 +243,7 @@ struct inputs {
 inputs match_accesses(context& c, frame* f, stream_plan& streams) {
   inputs found;
   std::uint32_t read_depth = 0;
+  unsigned windows = 0;
   for (unsigned i = 0; i < f->accesses; i++) {
     access& a = *f->access_at(i);
     switch (a.kind()) {
@@ -255,7 +256,7 @@ inputs match_accesses(context& c, frame* f, stream_plan& streams) {
         found.depth = std::max(found.depth, a.wanted->depth);
         match_read(a);
         break;
-      case waiter_kind::window: found.satisfied += streams.open_window(c, *static_cast<stream_state*>(a.stream), a); break;
+      case waiter_kind::window: found.satisfied += streams.open_window(c, f, windows++, a); break;
       case waiter_kind::skip:
         skip_ahead(c, *static_cast<stream_state*>(a.stream), a.bytes);
         found.satisfied++;
@@ -277,10 +278,13 @@ void announce_versions(context& c, frame* f, const inputs& in, stream_plan* stre
     version& v = *f->version_at(i);
     resource* owner = v.owner;
     v.heir = nullptr;
-    v.users.store(v.kind == version_kind::push ? version::one_user : version::while_current, std::memory_order_relaxed);
-    if (v.kind != version_kind::push) static_cast<datum*>(owner)->depth = in.depth + 1;
+    if (v.kind == version_kind::push) {
+      streams->append_push(c, *static_cast<stream_state*>(owner), v);
+      continue;
+    }
+    v.users.store(version::while_current, std::memory_order_relaxed);
+    static_cast<datum*>(owner)->depth = in.depth + 1;
     if (v.kind == version_kind::replace) replace_current(c, *static_cast<datum*>(owner), v);
-    if (v.kind == version_kind::push) streams->append_segment(c, *static_cast<stream_state*>(owner), v);
   }
   // Updates come last: they look at what was current before, which cannot be a version of this task.
   for (unsigned i = 0; in.updates > 0 && i < f->accesses; i++)
@@ -398,6 +402,59 @@ bool submit_update(context& c, frame* f) {
   return true;
 }
 
+// Of this runtime, as far as it was looked at them.
+inline bool names_only_streams(const context& c, frame* f) {
+  const access* a = f->access_at(0);
+  for (const access* end = a + f->accesses; a != end; a++) {
+    if (a->kind() != waiter_kind::window && a->kind() != waiter_kind::skip) return false;
+    check_runtime(c, f, *static_cast<const stream_state*>(a->stream));
+  }
+  const version* v = f->version_at(0);
+  for (const version* end = v + f->versions; v != end; v++) {
+    if (v->kind != version_kind::push) return false;
+    check_runtime(c, f, *static_cast<const stream_state*>(v->owner));
+  }
+  return true;
+}
+
+// Returns how many of the accesses are no longer waited for.
+inline std::uint32_t match_streams(context& c, frame* f, stream_plan& streams) {
+  std::uint32_t satisfied = 0;
+  unsigned windows = 0;
+  access* a = f->access_at(0);
+  for (const access* end = a + f->accesses; a != end; a++) {
+    if (a->kind() == waiter_kind::window) {
+      satisfied += streams.open_window(c, f, windows++, *a);
+    } else {
+      skip_ahead(c, *static_cast<stream_state*>(a->stream), a->bytes);
+      satisfied++;
+    }
+  }
+  f->live.store(f->versions, std::memory_order_relaxed);
+  version* v = f->version_at(0);
+  for (const version* end = v + f->versions; v != end; v++)
+    streams.append_push(c, *static_cast<stream_state*>(v->owner), *v);
+  return satisfied;
+}
+
+// A stage of a pipeline, created by a worker: short, too. The creator holds one of what it waits for until it is
+// matched.
+[[gnu::noinline]] bool submit_streams(context& c, frame* f) {
+  matching_right held(c, f);
+  stream_plan streams(f);
+  if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
+  f->pending.store(1 + f->accesses, std::memory_order_relaxed);
+  f->state.store(frame_state::waiting, std::memory_order_release);
+  const std::uint32_t satisfied = 1 + match_streams(c, f, streams);
+  if (f->pending.load(std::memory_order_acquire) != satisfied) {
+    drop_pending(c, f, satisfied);
+    return c.ready.take_if_only(f);
+  }
+  f->pending.store(0, std::memory_order_relaxed);
+  f->state.store(frame_state::ready, std::memory_order_relaxed);
+  return true;
+}
+
 // What needs memory comes first: after that nothing fails.
 [[gnu::noinline]] void match(context& c, frame* f, inputs& in) {
   matching_right held(c, f);
@@ -430,6 +487,7 @@ bool submit(context& c, frame* f) {
   const visit here(c);
   if (c.seen_busy && f->unusual == 0) return submit_usual(c, f);
   if (c.seen_busy && f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
+  if (c.seen_busy && f->unusual == frame::has_streams && names_only_streams(c, f)) return submit_streams(c, f);
   return submit_counted(c, f);
 }
 

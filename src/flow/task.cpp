@@ -53,7 +53,7 @@ void prepare_unusual(context& c, frame* f) {
   access* a = f->access_at(0);
   for (const access* end = a + f->accesses; a != end; a++) {
     if (a->kind() == waiter_kind::update) take_over(c, *f->version_at(a->extra()), *a);
-    if (a->kind() == waiter_kind::window) gather(c, *a->window);
+    if (a->kind() == waiter_kind::window && a->window->in_several_pieces()) gather(c, *a->window);
   }
 }
 

@@ -65,7 +65,9 @@ struct actor {
   void spawn(const accesses& named, number* seen = nullptr) {
     const std::size_t versions = named.out.size() + named.inout.size() + (named.push ? 1 : 0);
     const std::size_t reads = named.in.size() + named.inout.size() + (named.pop ? 1 : 0) + named.reads.size() + named.writes.size();
-    frame* f = create_frame(c, nullptr, nullptr, {}, detail::size_of_frame({}, versions, reads, sizeof seen, alignof(number*)));
+    frame* f = create_frame(c, nullptr, nullptr, {},
+                            detail::size_of_frame({}, versions, reads, sizeof seen, alignof(number*),
+                                                  named.pop ? 1 : 0));
     new (closure(f)) number*(seen);
     detail::cursor k{f};
     for (datum* d : named.in) put_datum(k, waiter_kind::read, d);

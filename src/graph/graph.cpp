@@ -23,8 +23,9 @@ std::string quoted(const char* text) {
 }  // namespace
 
 graph_state::~graph_state() {
+  if (!any_to_destroy_) return;
   for (graph_task& t : tasks)
-    if (t.ops != nullptr) t.ops->destroy(&t);
+    if (t.ops != nullptr && t.ops->destroy != nullptr) t.ops->destroy(&t);
 }
 
 void graph_state::check_may_change(const char* what) const {
@@ -53,7 +54,10 @@ void graph_state::add_edge(std::uint32_t before, std::uint32_t after) {
   for (std::uint32_t id : {before, after})
     if (id >= tasks.size()) throw usage_error("weir::graph::precede(" + std::to_string(before) + ", " + std::to_string(after) + "): there is no task " + std::to_string(id) + ", the graph has " + std::to_string(tasks.size()));
   if (before == after) throw usage_error("weir::graph::precede(): " + name_of(tasks[before]) + " cannot come before itself");
-  edges_.emplace_back(before, after);
+  edges_.emplace_back(edge{before, after});
+  tasks[before].after_count++;
+  tasks[after].before_count++;
+  ascending_ &= before < after;
   changed_ = true;
 }
 
@@ -67,7 +71,7 @@ std::string graph_state::name_of(const graph_task& t) const {
 graphs::own_lists graph_state::before_lists() const {
   graphs::own_lists before;
   before.offset.assign(tasks.size() + 1, 0);
-  for (const auto& e : edges_) before.offset[e.second + 1]++;
+  for (const edge& e : edges_) before.offset[e.after + 1]++;
   for (std::size_t t = 0; t < tasks.size(); t++) before.offset[t + 1] += before.offset[t];
   before.item.resize(edges_.size());
   std::vector<std::size_t> at(before.offset.begin(), before.offset.end() - 1);
@@ -81,50 +85,46 @@ graphs::bulk& graph_state::in_bulk() {
   return *bulk_;
 }
 
+// Each task's successors in the order in which their edges were recorded: filled in from the last one.
 void graph_state::prepare() {
   if (!changed_) return;
   bulk_.reset();
   if (!tasks.empty() && tasks.back().ops == nullptr) tasks.pop_back();
-  std::vector<std::size_t> begin(tasks.size() + 1, 0);
-  std::vector<std::uint32_t> left(tasks.size(), 0);  // predecessors not yet passed
-  for (const auto& [before, after] : edges_) {
-    begin[before + 1]++;
-    left[after]++;
-  }
-  for (std::size_t i = 0; i < tasks.size(); i++) begin[i + 1] += begin[i];
-  std::vector<std::uint32_t> after_index(edges_.size());
-  after_.resize(edges_.size());
-  std::vector<std::size_t> at(begin.begin(), begin.end() - 1);
-  for (const auto& [before, after] : edges_) {
-    after_index[at[before]] = after;
-    after_[at[before]++] = &tasks[after];
-  }
+  after_.make(edges_.size());
   first_.clear();
-  std::vector<std::uint32_t> order;  // those all of whose predecessors come before them (Kahn, 1962)
-  for (std::uint32_t i = 0; i < tasks.size(); i++) {
-    graph_task& t = tasks[i];
-    t.after = after_.data() + begin[i];
-    t.after_count = static_cast<std::uint32_t>(begin[i + 1] - begin[i]);
-    t.before_count = left[i];
-    t.pending.store(left[i], std::memory_order_relaxed);
-    if (left[i] == 0) {
-      first_.push_back(&t);
-      order.push_back(i);
-    }
+  graph_task** end = after_.data();
+  for (graph_task& t : tasks) {
+    t.after = end += t.after_count;
+    t.pending.store(t.before_count, std::memory_order_relaxed);
+    if (t.before_count == 0) first_.push_back(&t);
   }
-  for (std::size_t done = 0; done < order.size(); done++)
-    for (std::size_t e = begin[order[done]]; e < begin[order[done] + 1]; e++)
-      if (--left[after_index[e]] == 0) order.push_back(after_index[e]);
-  if (order.size() < tasks.size()) throw_cycle(left);
+  for (std::size_t i = edges_.size(); i > 0; i--) *--tasks[edges_[i - 1].before].after = &tasks[edges_[i - 1].after];
+  if (!ascending_) check_for_cycles();
   changed_ = false;
 }
 
-void graph_state::throw_cycle(const std::vector<std::uint32_t>& left) {
+// Tasks all of whose predecessors come before them (Kahn, 1962). What is left of a count is not: part of a cycle, or
+// behind one.
+void graph_state::check_for_cycles() {
+  std::vector<graph_task*> order(first_);
+  order.reserve(tasks.size());
+  for (std::size_t done = 0; done < order.size(); done++)
+    for (graph_task **next = order[done]->after, **end = next + order[done]->after_count; next != end; next++) {
+      const std::uint32_t left = (*next)->pending.load(std::memory_order_relaxed) - 1;
+      (*next)->pending.store(left, std::memory_order_relaxed);
+      if (left == 0) order.push_back(*next);
+    }
+  if (order.size() < tasks.size()) throw_cycle();
+  for (graph_task& t : tasks) t.pending.store(t.before_count, std::memory_order_relaxed);
+}
+
+void graph_state::throw_cycle() {
   const graphs::own_lists before = before_lists();
   std::vector<graphs::index> order;
-  for (std::uint32_t t = 0; t < left.size(); t++)
-    if (left[t] == 0) order.push_back(t);
-  throw usage_error("weir::graph has " + graphs::cycle_text(graphs::find_cycle(before.view(), order, tasks.size()), [this](graphs::index t) { return name_of(tasks[t]); }));
+  for (std::uint32_t t = 0; t < tasks.size(); t++)
+    if (tasks[t].pending.load(std::memory_order_relaxed) == 0) order.push_back(t);
+  throw usage_error("weir::graph has " + graphs::cycle_text(graphs::find_cycle(before.view(), order, tasks.size()),
+                                                            [this](graphs::index t) { return name_of(tasks[t]); }));
 }
 
 void graph_state::start(flow::ready_list& ready) {

@@ -4,6 +4,7 @@
 
 #include "flow/flow.hpp"
 #include "graph/automatic.hpp"
+#include "graph/blocks.hpp"
 #include "graph/bulk.hpp"
 #include "graph/coarse.hpp"
 
@@ -11,10 +12,8 @@
 #include <weir/detail/scope_state.hpp>
 #include <weir/task.hpp>
 
-#include <deque>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace weir::detail {
@@ -32,6 +31,8 @@ struct graph_state {
   explicit graph_state(const bulk_tasks& given) : changed_(false), given_in_bulk_(true), bulk_(std::make_unique<graphs::bulk>(given)) {}
   ~graph_state();
   graph_task& new_task(const task_options&);
+  // The last one has its callable.
+  void commit_task() noexcept { any_to_destroy_ |= tasks.back().ops->destroy != nullptr; }
   void add_edge(std::uint32_t before, std::uint32_t after);
   std::string to_dot() const;
   std::string to_json() const;
@@ -41,7 +42,7 @@ struct graph_state {
   // Puts the tasks without predecessors on the list.
   void start(flow::ready_list&);
 
-  std::deque<graph_task> tasks;  // never moves one
+  graphs::block_list<graph_task> tasks;
   bool given_in_bulk() const { return given_in_bulk_; }
   std::size_t task_count() const { return given_in_bulk_ ? bulk_->tasks() : tasks.size(); }
   std::size_t edge_count() const { return given_in_bulk_ ? bulk_->edges() : edges_.size(); }
@@ -55,14 +56,20 @@ struct graph_state {
  private:
   void check_may_change(const char* what) const;
   const char* given_name(std::size_t task) const { return given_in_bulk_ ? nullptr : tasks[task].name; }
-  [[noreturn]] void throw_cycle(const std::vector<std::uint32_t>& left);
+  void check_for_cycles();
+  [[noreturn]] void throw_cycle();
   graphs::own_lists before_lists() const;
   template <class F> void for_each_edge(F&&) const;
 
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
-  std::vector<graph_task*> after_;   // successors of task 0, of task 1, ...
+  struct edge {
+    std::uint32_t before, after;
+  };
+  graphs::block_list<edge> edges_;         // tasks count theirs as they come
+  graphs::block_array<graph_task*> after_;  // successors of task 0, of task 1, ...
   std::vector<graph_task*> first_;   // without predecessors
   bool changed_ = true;
+  bool ascending_ = true;            // every edge leads to a task that was added later: there is no cycle
+  bool any_to_destroy_ = false;      // callables
   bool given_in_bulk_ = false;
   std::unique_ptr<graphs::bulk> bulk_;
 };

@@ -24,7 +24,10 @@ graph& graph::operator=(graph&&) noexcept = default;
 void graph::deleter::operator()(detail::graph_state* g) const noexcept { delete g; }
 
 detail::graph_task& graph::new_task(const task_options& o) { return state_->new_task(o); }
-graph::task_id graph::commit_task() noexcept { return static_cast<task_id>(state_->tasks.size() - 1); }
+graph::task_id graph::commit_task() noexcept {
+  state_->commit_task();
+  return static_cast<task_id>(state_->tasks.size() - 1);
+}
 void graph::precede(task_id before, task_id after) { state_->add_edge(before, after); }
 std::size_t graph::tasks() const noexcept { return state_->task_count(); }
 std::size_t graph::edges() const noexcept { return state_->edge_count(); }

@@ -149,7 +149,9 @@ void fill_datum(datum* d, const void* values) {
 }
 
 void release_datum(datum* d) noexcept {
-  if (d->handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // Who holds the only handle need not count: nobody else can copy it.
+  if (d->handles.load(std::memory_order_acquire) != 1 && d->handles.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
   runtime_state* rt = d->runtime;
   if (rt->engine.forked()) return;
   {
@@ -165,41 +167,69 @@ void release_datum(datum* d) noexcept {
   let_go(rt);
 }
 
+namespace {
+
+const char* name_of(const datum& d) { return d.name != nullptr ? d.name : "(unnamed)"; }
+
+// Until a version is there that the caller views. Throws deadlock_error.
+void wait_for(engine::engine& e, version& v) {
+  flow::external_wait wait(&engine::engine::notify, &e);
+  const bool must_wait = [&] {
+    flow::context& c = e.current().flow;
+    const flow::visit here(c);
+    return flow::subscribe(c, v, wait);
+  }();
+  if (must_wait) e.wait_until([&] { return wait.done(); }, engine::permission::for_task(*v->producer()));
+}
+
+// What is there already is neither the caller's own nor waited for.
+[[gnu::noinline]] void wait_for_view(engine::engine& e, const datum* d, version* v) {
+  if (frame* self = e.current().queues.running; self != nullptr && v->producer() == self) {
+    release_view(*d->runtime, v);
+    throw usage_error(std::string("task ") + self->display_name() + " waits for datum " + name_of(*d) +
+                      ", which it writes itself; use the memory its body was given");
+  }
+  try {
+    wait_for(e, *v);
+  } catch (const deadlock_error&) {
+    if (!v->failed) return;
+    release_view(*d->runtime, v);
+    throw;
+  }
+}
+
+[[noreturn, gnu::noinline]] void throw_unreadable(const datum* d) {
+  throw usage_error(std::string("datum ") + name_of(*d) +
+                    " is read, but no task writes it; spawn one first, or make it from values");
+}
+
+[[noreturn, gnu::noinline]] void throw_failed(const datum* d, version* v) {
+  const std::string cause = flow::failure_of(v->producer());
+  release_view(*d->runtime, v);
+  throw task_failed(std::string("datum ") + name_of(*d) + " cannot be read: task " + cause +
+                    " failed before it was written", nullptr);
+}
+
+}  // namespace
+
 version* acquire_view(datum* d) {
   engine::engine& e = d->runtime->engine;
   e.throw_if_unable_to_wait();
-  flow::context& c = e.current().flow;
   version* v = nullptr;
+  bool there = false;
   {
+    flow::context& c = e.current().flow;
     const flow::visit here(c);
     const flow::held_datum held(c, *d);
     v = d->current;
-    if (v != nullptr) v->users.fetch_add(version::one_view, std::memory_order_relaxed);
-  }
-  if (v == nullptr) throw usage_error(std::string("datum ") + (d->name ? d->name : "(unnamed)") + " is read, but no task writes it; spawn one first, or make it from values");
-  if (frame* self = e.current().queues.running; self != nullptr && v->producer() == self) {
-    release_view(*d->runtime, v);
-    throw usage_error(std::string("task ") + self->display_name() + " waits for datum " + (d->name ? d->name : "(unnamed)") + ", which it writes itself; use the memory its body was given");
-  }
-  flow::external_wait wait(&engine::engine::notify, &e);
-  std::exception_ptr gave_up;
-  const bool must_wait = [&] {
-    const flow::visit here(c);
-    return flow::subscribe(c, *v, wait);
-  }();
-  if (must_wait) {
-    try {
-      e.wait_until([&] { return wait.done(); }, engine::permission::for_task(*v->producer()));
-    } catch (const deadlock_error&) {
-      gave_up = std::current_exception();
+    if (v != nullptr) {
+      flow::implementation::add_users(c, *v, version::one_view);
+      there = v->published();
     }
   }
-  if (v->failed) {
-    const std::string cause = flow::failure_of(v->producer());
-    release_view(*d->runtime, v);
-    if (gave_up != nullptr) std::rethrow_exception(gave_up);
-    throw task_failed(std::string("datum ") + (d->name ? d->name : "(unnamed)") + " cannot be read: task " + cause + " failed before it was written", nullptr);
-  }
+  if (v == nullptr) [[unlikely]] throw_unreadable(d);
+  if (!there) wait_for_view(e, d, v);
+  if (v->failed) [[unlikely]] throw_failed(d, v);
   return v;
 }
 

@@ -170,6 +170,9 @@ struct access_traits<address_access<T, Mode>> {
   }
 };
 
+template <stream_mode Mode>
+inline constexpr bool has_windows = Mode == stream_mode::pop || Mode == stream_mode::peek;
+
 template <class T, stream_mode Mode>
 struct access_traits<stream_access<T, Mode>> {
   using window = std::span<std::conditional_t<Mode == stream_mode::push, T, const T>>;
@@ -177,6 +180,7 @@ struct access_traits<stream_access<T, Mode>> {
   static constexpr bool is_group = false;
   static std::size_t versions(const stream_access<T, Mode>&) { return Mode == stream_mode::push ? 1 : 0; }
   static std::size_t accesses(const stream_access<T, Mode>&) { return Mode == stream_mode::push ? 0 : 1; }
+  static std::size_t windows(const stream_access<T, Mode>&) { return has_windows<Mode> ? 1 : 0; }
   static void put(cursor& c, const stream_access<T, Mode>& a) { put_stream<T>(c, a.stream, a.count, Mode); }
   static argument take(cursor& c, std::uint32_t) {
     if constexpr (Mode == stream_mode::push) return take_version<T>(c);
@@ -195,6 +199,7 @@ struct access_traits<stream_group_access<T, Mode>> {
   static std::size_t accesses(const stream_group_access<T, Mode>& g) {
     return Mode == stream_mode::push ? 0 : g.members.size();
   }
+  static std::size_t windows(const stream_group_access<T, Mode>& g) { return has_windows<Mode> ? g.members.size() : 0; }
   static std::size_t members(const stream_group_access<T, Mode>& g) { return g.members.size(); }
   static void put(cursor& c, const stream_group_access<T, Mode>& g) {
     for (const stream<T>& s : g.members) put_stream<T>(c, state_of(s), g.count, Mode);
@@ -206,6 +211,13 @@ struct access_traits<stream_group_access<T, Mode>> {
     return v;
   }
 };
+
+// Of the windows in an access; most have none.
+template <class Access>
+std::size_t windows_of(const Access& a) {
+  if constexpr (requires { access_traits<Access>::windows(a); }) return access_traits<Access>::windows(a);
+  else return 0;
+}
 
 }  // namespace detail
 

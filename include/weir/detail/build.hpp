@@ -93,10 +93,13 @@ struct closure {
 };
 
 // All constants, unless there are groups.
-inline frame_size size_of_frame(const task_options& options, std::size_t versions, std::size_t accesses, std::size_t closure_bytes, std::size_t closure_alignment) {
+inline frame_size size_of_frame(const task_options& options, std::size_t versions, std::size_t accesses,
+                                std::size_t closure_bytes, std::size_t closure_alignment, std::size_t windows = 0) {
   constexpr std::size_t most = 65535;
   if (versions > most || accesses > most) [[unlikely]] throw_too_many_accesses(options, versions + accesses);
-  const std::size_t bytes = closure_offset(static_cast<unsigned>(versions), static_cast<unsigned>(accesses), closure_alignment) + closure_bytes;
+  std::size_t bytes = closure_bytes + closure_offset(static_cast<unsigned>(versions), static_cast<unsigned>(accesses),
+                                                    closure_alignment);
+  if (windows != 0) bytes = align_up(bytes, alignof(void*)) + windows * window_bytes;
   return {static_cast<std::uint32_t>(bytes), static_cast<std::uint16_t>(versions), static_cast<std::uint16_t>(accesses)};
 }
 
@@ -111,7 +114,10 @@ void spawn_tuple(runtime_state& rt, scope_state* scope, const task_options& opti
 
   std::size_t versions = (std::size_t{0} + ... + access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::versions(std::get<I>(args)));
   std::size_t accesses = (std::size_t{0} + ... + access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::accesses(std::get<I>(args)));
-  frame* f = create_frame(rt, scope, &closure_type::ops, options, size_of_frame(options, versions, accesses, sizeof(closure_type), alignof(closure_type)));
+  const std::size_t windows = (std::size_t{0} + ... + windows_of(std::get<I>(args)));
+  const frame_size size =
+      size_of_frame(options, versions, accesses, sizeof(closure_type), alignof(closure_type), windows);
+  frame* f = create_frame(rt, scope, &closure_type::ops, options, size);
   closure_type* k = closure_type::at(f, versions, accesses);
   try {
     new (k) closure_type{std::forward<std::tuple_element_t<n, tuple>>(std::get<n>(args)), {}};

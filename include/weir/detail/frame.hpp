@@ -1,6 +1,6 @@
 // What one task looks like in memory. Internal: programs never name these types, spawn() fills them in.
 //
-//   [frame 64 B][version 48 B x outputs][access 40 B x inputs][closure]
+//   [frame 64 B][version 48 B x outputs][access 40 B x inputs][closure][stream_window 128 B x windows]
 //
 // One allocation holds it all. A frame lives until its task is done and every version it wrote is dead.
 #pragma once
@@ -20,6 +20,7 @@ struct runtime_state;
 struct stream_window;
 struct address_claim;
 
+inline constexpr std::size_t window_bytes = 128;  // of a stream_window
 inline constexpr std::int16_t node_unknown = -1;  // not placed yet, or spread over several nodes
 
 // What a thing in a version's waiting list is. Kept in the low bits of waiter::target.
@@ -106,6 +107,7 @@ struct version {
   union {
     resource* owner;          // before matching: the datum or stream written to
     access* heir;             // after: the in-place successor, if one is waiting for this version to be unused
+    version* next_push;       // after, of a push: the one behind it in its stream
   };
   std::uint32_t frame_offset = 0;  // bytes from the frame's start
   std::int16_t node = node_unknown;
@@ -178,6 +180,8 @@ struct alignas(64) frame {
   version* version_at(unsigned i) { return reinterpret_cast<version*>(reinterpret_cast<char*>(this) + sizeof(frame)) + i; }
   access* access_at(unsigned i) { return access_behind(versions) + i; }
   access* access_behind(unsigned all_versions) { return reinterpret_cast<access*>(version_at(all_versions)); }
+  // Its windows lie at its end, so that they need no memory of their own; the first is the last there.
+  void* window_memory(unsigned i) { return reinterpret_cast<char*>(this) + bytes - (i + 1) * window_bytes; }
   const char* display_name() const { return name != nullptr ? name : "(unnamed)"; }
 };
 static_assert(sizeof(frame) == 64);
