@@ -179,7 +179,7 @@ void wait_for(engine::engine& e, version& v) {
     const flow::visit here(c);
     return flow::subscribe(c, v, wait);
   }();
-  if (must_wait) e.wait_until([&] { return wait.done(); }, engine::permission::for_task(*v->producer()));
+  if (must_wait) e.wait_until([&] { return wait.done(); }, engine::permission::for_task(*v.producer()));
 }
 
 // What is there already is neither the caller's own nor waited for.
