@@ -213,6 +213,7 @@ void run_guests(runtime& rt) {
 // A thread whose first use of the runtime is to let go of something.
 void run_release(runtime& rt) {
   std::atomic<int> ran{0};
+  const all_done done(rt);
   auto d = rt.make_data(std::vector<int>(100));
   auto s = rt.make_stream<int>();
   rt.spawn(out(d), s.push(3), [&](auto, auto) { ran++; });
