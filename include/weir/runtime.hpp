@@ -192,7 +192,8 @@ class runtime {
   // is no such worker.
   int node_of_worker(int worker) const;
   // CPUs (the system's numbers, ascending) that a worker is bound to; none if binding is off or refused, or the machine
-  // is not the host. Throws usage_error as node_of_worker().
+  // is not the host. A thread of the program that executes in its place while it waits is not bound. Throws usage_error as
+  // node_of_worker().
   std::vector<int> cpus_of_worker(int worker) const;
   const std::string& policy() const noexcept;
   weir::statistics stats() const;

@@ -35,7 +35,7 @@ TEST(binding, workers_are_where_the_runtime_says) {
   if (!binding_works()) GTEST_SKIP() << "the system does not bind threads";
   const int all = runtime().workers();
   for (int workers = 1; workers <= all; workers = workers < all ? std::min(all, 2 * workers) : all + 1) {
-    runtime rt({.workers = workers});
+    runtime rt({.workers = workers, .waiting_threads_execute = false});  // this thread is bound nowhere
     std::mutex mutex;
     for (int i = 0; i < 20 * workers; i++)
       rt.spawn([&] {

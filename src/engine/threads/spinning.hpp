@@ -1,7 +1,7 @@
 // How who has nothing to do looks for tasks before it sleeps.
 #pragma once
 
-#include "os/clock.hpp"
+#include "os/os.hpp"
 #include "sched/sched.hpp"
 
 #include <cstdint>
