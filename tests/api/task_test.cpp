@@ -6,6 +6,19 @@
 namespace weir::test {
 namespace {
 
+std::atomic<int> calls{0};
+void count_a_call() { calls++; }
+
+TEST(task, may_be_a_function) {
+  runtime rt({.workers = 2});
+  calls = 0;
+  rt.spawn(count_a_call);
+  rt.spawn(&count_a_call);
+  rt.run([&] { rt.spawn(count_a_call); });
+  rt.wait();
+  EXPECT_EQ(calls, 3);
+}
+
 TEST(task, without_accesses) {
   runtime rt({.workers = 2});
   std::atomic<int> ran{0};

@@ -149,7 +149,8 @@ template <class First, class... Rest>
 void spawn_without_options(runtime_state& rt, scope_state* scope, First&& first, Rest&&... rest) {
   using body = std::decay_t<First>;
   // A copy that throws is the caller's error, not the task's.
-  if constexpr (sizeof...(Rest) == 0 && std::is_nothrow_constructible_v<body, First&&>)
+  if constexpr (sizeof...(Rest) == 0 && std::is_nothrow_constructible_v<body, First&&> &&
+                !std::is_function_v<std::remove_reference_t<First>>)
     if (run_at_once(rt, scope, &run_copy<body, First&&>, const_cast<void*>(static_cast<const void*>(std::addressof(first))))) return;
   static constexpr task_options none;
   spawn_tuple(rt, scope, none, std::forward_as_tuple(std::forward<First>(first), std::forward<Rest>(rest)...),
