@@ -6,17 +6,17 @@
 namespace weir::test {
 namespace {
 
-std::atomic<int> calls{0};
-void count_a_call() { calls++; }
+std::atomic<int> times_called{0};
+void count_a_call() { times_called++; }
 
 TEST(task, may_be_a_function) {
   runtime rt({.workers = 2});
-  calls = 0;
+  times_called = 0;
   rt.spawn(count_a_call);
   rt.spawn(&count_a_call);
   rt.run([&] { rt.spawn(count_a_call); });
   rt.wait();
-  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(times_called, 3);
 }
 
 TEST(task, without_accesses) {
