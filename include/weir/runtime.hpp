@@ -28,9 +28,9 @@ struct runtime_options {
   // a synthetic description: nodes are then pretended.
   std::string machine = {};
   // A thread of the program that waits executes tasks meanwhile, in the place of a worker of its node that is not busy: in
-  // scope::wait(), parallel loops and runs of graphs those that it waits for and that these wait for, in runtime::wait() any, in
-  // read() the one that writes the datum. false: it sleeps, for programs whose own threads must not run a task (a GUI's, one that
-  // holds Python's lock, MPI_THREAD_FUNNELED). Then a wait costs some 15 us where it costs 0.2.
+  // scope::wait(), parallel loops and runs of graphs those that it waits for and that these wait for, in runtime::wait()
+  // any, in read() the one that writes the datum. false: it sleeps, for programs whose own threads must not run a task (a
+  // GUI's, one that holds Python's lock, MPI_THREAD_FUNNELED); a wait then takes as long as it takes to wake two threads.
   bool waiting_threads_execute = true;
   // Microseconds an idle worker looks for work before it sleeps; -1: WEIR_SPIN if set, else 2000, or 0 where workers
   // share CPUs or the cgroup limits CPU time. Waking a worker takes some 5 to 50 us: longer than a short task.
@@ -164,8 +164,9 @@ class runtime {
                   "for spawn()");
   }
 
-  // Returns when every task is done; the calling thread executes tasks meanwhile (runtime_options::waiting_threads_execute).
-  // Do not hold a lock over a wait that a task takes: the task may be one that this thread executes. Throws the first failure since the last wait (task_failed, task_cancelled), or
+  // Returns when every task is done; the calling thread executes tasks meanwhile
+  // (runtime_options::waiting_threads_execute). Do not hold a lock over it that a task takes: this thread may execute that
+  // task. Throws the first failure since the last wait (task_failed, task_cancelled), or
   // deadlock_error listing the tasks that can never run; those are then cancelled. Must not be called in a task
   // (usage_error): wait for a scope there.
   void wait();

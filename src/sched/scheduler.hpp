@@ -156,9 +156,9 @@ class scheduler {
   bool leaves_small_tasks(const slot_queues& self) const { return self.sizes.all_small() && !any_work_for(self, manners::patient, false) && any_work_for(self, manners::patient); }
   // Then it watches from time to time; meanwhile workers whose tasks are small wake nobody.
   template <class AnyWorkLeft, class EverybodyAsleep>
-  void doze_beside_small_tasks(slot_queues& self, bool in_task, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
+  void doze_beside_small_tasks(slot_queues& self, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
     watching_.fetch_add(1, std::memory_order_relaxed);
-    sleep.doze(self.index, in_task, any_work_left, everybody_asleep, small_tasks::doze_us);
+    sleep.doze(self.index, any_work_left, everybody_asleep, small_tasks::doze_us);
     watching_.fetch_sub(1, std::memory_order_relaxed);
   }
   bool all_queues_empty() const;
@@ -202,13 +202,13 @@ class scheduler {
   // A worker that sees only such things dozes for a time, and then has the manners that this returns. It dozes twice as
   // long each time nothing comes of it. While one does, publishers need not wake others for less than it would take.
   template <class AnyWorkLeft, class EverybodyAsleep>
-  manners doze(slot_queues& self, bool in_task, held_back what, unsigned earlier, AnyWorkLeft&& any_work_left,
+  manners doze(slot_queues& self, held_back what, unsigned earlier, AnyWorkLeft&& any_work_left,
                EverybodyAsleep&& everybody_asleep) {
     const bool initial = what == held_back::initial_tasks;
     const std::uint64_t longest = longest_doze_microseconds, us = initial ? longest : std::min(longest, hunger_microseconds(self) << std::min(earlier, 16u));
     atomic<int>& dozing = self.hungry == slot_queues::hunger::none ? dozing_ : dozing_hungry_;
     dozing.fetch_add(1, std::memory_order_relaxed);
-    const bool time_is_up = sleep.doze(self.index, in_task, any_work_left, everybody_asleep, static_cast<std::uint32_t>(us));
+    const bool time_is_up = sleep.doze(self.index, any_work_left, everybody_asleep, static_cast<std::uint32_t>(us));
     dozing.fetch_sub(1, std::memory_order_relaxed);
     atomic_fence(std::memory_order_seq_cst);  // a publisher that still saw us dozing published before we look again
     if (!time_is_up) return manners::patient;

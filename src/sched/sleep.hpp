@@ -154,13 +154,12 @@ class sleep_control {
     if (is(now, asleep)) sleep_untended(mine, now);
     wait_until_awake(mine, any_work_left);
   }
-  // As sleep, but for at most this long: for a worker that leaves work to others and wants to see what became of it.
-  // True: it slept until the time was up (or a signal came).
+  // As sleep, but for at most this long: for a worker that leaves work to others and wants to see what became of it. Its
+  // place cannot be borrowed, for publishers rely on its coming back. True: it slept until the time was up (or a signal came).
   template <class AnyWorkLeft, class EverybodyAsleep>
-  bool doze(int worker, bool in_task, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep,
-            std::uint32_t microseconds) {
+  bool doze(int worker, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep, std::uint32_t microseconds) {
     word& mine = words_[worker];
-    const std::uint32_t before = state_of(mine.load(std::memory_order_relaxed)), resting = rests_as(before, in_task);
+    const std::uint32_t before = state_of(mine.load(std::memory_order_relaxed)), resting = rests_as(before, true);
     const bool last = falls_asleep(mine, resting);
     const bool waits = !any_work_left();
     if (waits && last) everybody_asleep();
@@ -205,10 +204,10 @@ class sleep_control {
   // a borrower, or the worker itself), and only that one, then moves the worker from sleeping to searching in state_.
   static constexpr std::uint32_t awake = 0;        // its own thread is busy or searching
   static constexpr std::uint32_t asleep = 1;       // its own thread is away, and no task is on its stack
-  static constexpr std::uint32_t waiting = 2;      // its own thread sleeps inside a task
+  static constexpr std::uint32_t waiting = 2;      // its own thread dozes, or sleeps inside a task
   static constexpr std::uint32_t spinning = 3;     // its own thread only looks
   static constexpr std::uint32_t lent = 4;         // a borrower is busy or searching
-  static constexpr std::uint32_t lent_waiting = 5;  // a borrower sleeps inside a task
+  static constexpr std::uint32_t lent_waiting = 5;  // a borrower sleeps or dozes inside a task
   static constexpr std::uint32_t state_bits = 7;
   // Of a place that is asleep: its own thread sleeps until it is woken. Else it looks after the place from time to time.
   static constexpr std::uint32_t untended = 8;

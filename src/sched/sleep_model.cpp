@@ -220,7 +220,7 @@ TEST(sleep_model, the_last_to_doze_is_told) {
       (void)p.sleep.stop_searching();
     };
     p.tasks.store(1, relaxed);
-    parallel([&] { worker([&] { p.sleep.sleep(0, false, any, all_asleep); }); }, [&] { worker([&] { p.sleep.doze(1, false, any, all_asleep, 1); }); });
+    parallel([&] { worker([&] { p.sleep.sleep(0, false, any, all_asleep); }); }, [&] { worker([&] { p.sleep.doze(1, any, all_asleep, 1); }); });
     require(told >= 1, "nobody was told");
     require(!p.any(), "it ended with work left");
     p.expect_quiet();
@@ -234,7 +234,7 @@ TEST(sleep_model, a_doze_ends_by_itself_or_by_a_waker_never_by_both) {
     parallel([&] { woken = sleep.wake(0); },
              [&] {
                sleep.start_searching();
-               time_was_up = sleep.doze(0, false, [] { return false; }, [] {}, 1);
+               time_was_up = sleep.doze(0, [] { return false; }, [] {}, 1);
                (void)sleep.stop_searching();
              });
     require(!(woken && time_was_up), "woken, and does not know it");
@@ -292,7 +292,7 @@ TEST(sleep_model, who_wakes_from_a_doze_by_itself_sees_what_a_faster_waker_did) 
         },
         [&] {
           sleep.start_searching();
-          sleep.doze(0, false, [] { return false; }, [] {}, 1);
+          sleep.doze(0, [] { return false; }, [] {}, 1);
           if (woken.load(relaxed) == 1) require(data.read() == 1, "old data");
         });
   });

@@ -120,7 +120,7 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || over(); };
   const auto everybody_asleep = [&] { all_asleep(); };
   if (scheduler_.leaves_small_tasks(s.queues)) {
-    scheduler_.doze_beside_small_tasks(s.queues, in_task, [&] { return scheduler_.any_work_for(s.queues, manners::patient, false) || over(); }, everybody_asleep);
+    scheduler_.doze_beside_small_tasks(s.queues, [&] { return scheduler_.any_work_for(s.queues, manners::patient, false) || over(); }, everybody_asleep);
     return manners::patient;
   }
   // As long as others work, the first time it takes for granted that they hold something: to look costs several lines
@@ -131,7 +131,7 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
     scheduler_.sleep.sleep(s.index(), in_task, [&] { return anything_for(manners::greedy); }, everybody_asleep);
     return manners::patient;
   }
-  const manners after = scheduler_.doze(s.queues, in_task, what, dozes, [&] { return anything_for(manners::patient); }, everybody_asleep);
+  const manners after = scheduler_.doze(s.queues, what, dozes, [&] { return anything_for(manners::patient); }, everybody_asleep);
   if (after != manners::patient) dozes++;
   return looks ? after : manners::patient;
 }
