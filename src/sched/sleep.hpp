@@ -223,11 +223,11 @@ class sleep_control {
     if (before == lent) return lent_waiting;
     return in_task ? waiting : asleep;
   }
-  // False: it is not in the state `from`.
+  // False: it is not in the state `from`, and the caller sees what was done by who changed that.
   static bool moves(word& its, std::uint32_t from, std::uint32_t to) {
-    std::uint32_t now = its.load(std::memory_order_relaxed);
+    std::uint32_t now = its.load(std::memory_order_acquire);
     while (is(now, from))
-      if (its.compare_exchange_weak(now, with(now, to), std::memory_order_acq_rel, std::memory_order_relaxed)) return true;
+      if (its.compare_exchange_weak(now, with(now, to), std::memory_order_acq_rel, std::memory_order_acquire)) return true;
     return false;
   }
 
