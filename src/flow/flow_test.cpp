@@ -34,7 +34,7 @@ class flow_test : public ::testing::Test {
   }
 
   frame* spawn(const accesses& a, const char* name = "task") {
-    static constexpr detail::task_ops nothing{nullptr, nullptr};
+    static constinit const detail::task_ops nothing{nullptr, nullptr};
     frame* f = create_frame(c, nullptr, &nothing, {.name = name},
                             detail::size_of_frame({.name = name}, a.out.size() + a.inout.size() + (a.push ? 1 : 0),
                                                   a.in.size() + a.inout.size() + (a.pop ? 1 : 0), 0, 1, a.pop ? 1 : 0));

@@ -95,7 +95,9 @@ frame* create_frame(runtime_state& rt, scope_state* scope, const task_ops* ops, 
 }
 void discard_frame(runtime_state& rt, frame* f) noexcept { rt.engine.discard(f); }
 void submit_frame(runtime_state& rt, frame* f) { rt.engine.submit(f); }
-bool run_at_once(runtime_state& rt, scope_state* scope, void (*run)(void*), void* body) { return rt.engine.run_at_once(scope, run, body); }
+bool run_at_once(runtime_state& rt, scope_state* scope, const task_ops& ops, void (*run)(void*), void* body) {
+  return rt.engine.run_at_once(scope, ops, run, body);
+}
 
 void throw_null_access(const char* what) { throw usage_error(std::string("a task names ") + what + " that refers to nothing; make it with weir::runtime first"); }
 
@@ -128,7 +130,7 @@ datum* create_datum(runtime_state& rt, std::size_t elements, std::size_t element
 
 // The first version's producer is a task that is done already.
 void fill_datum(datum* d, const void* values) {
-  static constexpr task_ops nothing{nullptr, nullptr};
+  static constinit const task_ops nothing{nullptr, nullptr};
   flow::context& c = d->runtime->engine.current().flow;
   frame* f = flow::create_frame(c, nullptr, &nothing, {.name = d->name}, size_of_frame({.name = d->name}, 1, 0, 0, 1));
   cursor at{f};

@@ -133,5 +133,71 @@ TEST(lent_place_model, a_borrower_waits_in_a_task) {
   });
 }
 
+// A thread that keeps its place comes twice. Its own thread may take the place whenever it is away.
+struct kept_place : one_place {
+  sleep_control<model_atomics>::keeper who;
+  bool keeps = false;
+
+  void visit_and_keep() {
+    const bool inside = keeps && sleep.enter(0, who);
+    if (!inside && sleep.borrow(0, 0, 1) < 0) return;
+    keeps = true;
+    if (!inside) (void)sleep.stop_searching();
+    execute_one();
+    sleep.keep(0, who);
+  }
+  // It has no use for it any more.
+  void give_up() {
+    if (!keeps || !sleep.enter(0, who)) return;
+    sleep.give_back(0, false, [&](bool anywhere) { return anywhere && any(); }, [] {});
+  }
+};
+
+TEST(lent_place_model, who_keeps_a_place_comes_back) {
+  expect_passes([] {
+    kept_place p;
+    parallel([&] { p.publish(); }, [&] { p.work(1, false); },
+             [&] {
+               p.visit_and_keep();
+               p.visit_and_keep();
+               p.sleep.wake_all();
+             });
+    p.expect_end(1);
+  });
+}
+
+TEST(lent_place_model, who_keeps_a_place_gives_it_up) {
+  expect_passes([] {
+    kept_place p;
+    parallel([&] { p.publish(); }, [&] { p.work(1, false); },
+             [&] {
+               p.visit_and_keep();
+               p.give_up();
+               p.sleep.wake(0);
+             });
+    p.expect_end(1);
+  });
+}
+
+// Two threads keep the same place, one after the other: who was first does not come back to what is the other's.
+TEST(lent_place_model, a_place_has_one_keeper) {
+  expect_passes([] {
+    kept_place p;
+    sleep_control<model_atomics>::keeper other;
+    parallel([&] { p.publish(); }, [&] { p.work(1, false); },
+             [&] {
+               p.visit_and_keep();
+               p.visit_and_keep();
+             },
+             [&] {
+               if (p.sleep.borrow(0, 0, 1) < 0) return;
+               (void)p.sleep.stop_searching();
+               p.execute_one();
+               p.sleep.keep(0, other);
+             });
+    p.expect_end(1);
+  });
+}
+
 }  // namespace
 }  // namespace weir::sched

@@ -275,7 +275,7 @@ frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, 
     if (far && how == manners::patient && !offers_.offers(level[i])) continue;
     if (now_ns != 0 && self.sizes.leave_unseen(static_cast<std::size_t>(level[i]), now_ns)) continue;
     slot_queues& victim = slot(level[i]);
-    if (now_ns != 0 && !has_something(victim)) continue;
+    if (now_ns != 0 && !victim.has_tasks()) continue;
     if (now_ns != 0 && self.sizes.leave(static_cast<std::size_t>(level[i]), victim.progress(), now_ns)) continue;
     if (far && !may_take(self, victim, how)) continue;
     if (frame* f = steal_from(self, victim)) {
@@ -288,14 +288,19 @@ frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, 
   return nullptr;
 }
 
-frame* scheduler::steal_from_guests(slot_queues& self) {
+// One that has a worker's place gets on as that one does.
+frame* scheduler::steal_from_guests(slot_queues& self, std::uint64_t now_ns) {
   const int end = slot_count();
-  for (int i = worker_count(); i < end; i++)
-    if (frame* f = steal_from(self, slot(i))) {
+  for (int i = worker_count(); i < end; i++) {
+    slot_queues& victim = slot(i);
+    if (now_ns != 0 && victim.has_tasks())
+      if (const int w = victim.place.load(std::memory_order_relaxed); executes_elsewhere(self, w) && self.sizes.leave(static_cast<std::size_t>(w), slot(w).progress(), now_ns)) continue;
+    if (frame* f = steal_from(self, victim)) {
       self.stolen_from = i;
       self.robbed = -1;
       return f;
     }
+  }
   return nullptr;
 }
 
@@ -313,7 +318,7 @@ frame* scheduler::steal_round(slot_queues& self, manners how, bool far) {
     }
     // The program's own threads belong to no node: after the neighbours, before the rest.
     if (level == 0)
-      if (frame* f = steal_from_guests(self)) return f;
+      if (frame* f = steal_from_guests(self, watch_at)) return f;
   }
   return how == manners::desperate ? take_initial(self) : nullptr;
 }
@@ -331,9 +336,18 @@ bool scheduler::any_work_for(const slot_queues& self, manners how, bool with_lef
     const bool far = i < worker_count() && far_from(self, i);
     if (far && how == manners::patient && !offers_.offers(i)) continue;
     const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
-    if (far && how == manners::patient ? leaves_something(q) : has_something(q)) return true;
+    if (!with_left && executes_elsewhere(self, q.place.load(std::memory_order_relaxed))) continue;
+    if (far && how == manners::patient ? leaves_something(q) : q.has_tasks()) return true;
   }
   return false;
+}
+
+void scheduler::has_own_place(const slot_queues& self) {
+  const int end = slot_count();
+  for (int i = worker_count(); i < end; i++) {
+    int its = self.index;
+    if (slot(i).place.load(std::memory_order_relaxed) == its) slot(i).place.compare_exchange_strong(its, -1, std::memory_order_relaxed, std::memory_order_relaxed);
+  }
 }
 
 scheduler::held_back scheduler::note_progress(slot_queues& self) {
@@ -345,7 +359,7 @@ scheduler::held_back scheduler::note_progress(slot_queues& self) {
     if (!self.nothing_pushed()) return held_back::nothing;
     if (!far_from(self, w)) continue;
     const slot_queues& q = slot(w);
-    const bool tasks = has_something(q);
+    const bool tasks = q.has_tasks();
     if (!tasks && initial_[static_cast<std::size_t>(node)].empty()) continue;
     before = q.finished.read();
     if (found != held_back::tasks) found = tasks ? held_back::tasks : held_back::initial_tasks;
@@ -360,7 +374,7 @@ scheduler::held_back scheduler::note_nothing(slot_queues& self) const {
 
 void scheduler::published(slot_queues& self) {
   if (self.index >= worker_count()) {
-    sleep.work_published(0);
+    if (watching_.load(std::memory_order_relaxed) == 0 || !self.runs_small_tasks) sleep.work_published(0);
     return;
   }
   if (worker_count() == 1) return;  // it is awake
@@ -377,7 +391,7 @@ void scheduler::published(slot_queues& self) {
 
 bool scheduler::anything_sent_to(const slot_queues& self) const {
   const auto node = static_cast<std::size_t>(node_of_worker(self.index));
-  return has_something(self) || !required_[node].empty() || !initial_[node].empty();
+  return self.has_tasks() || !required_[node].empty() || !initial_[node].empty();
 }
 
 bool scheduler::all_queues_empty() const {

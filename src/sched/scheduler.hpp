@@ -62,6 +62,8 @@ struct alignas(cache_line_bytes) slot_queues {
   bool took_notes = false;                    // in finished_before, while it spins
   enum class hunger : std::uint8_t { none, some, much } hungry = hunger::none;  // until, having just run a task, it finds another one that was sent to it
   bool searching = false;                     // has run out of tasks since
+  bool runs_small_tasks = false;              // guests: did so in the place that it has, when it left that last
+  atomic<int> place{-1};                      // guests: the worker whose place it has, or keeps; -1: none
   bool offering = false;                      // on the offer board
 
   static constexpr std::uint64_t had_nothing = ~std::uint64_t{0};
@@ -69,6 +71,12 @@ struct alignas(cache_line_bytes) slot_queues {
   // How far its thread has got, with whatever it does.
   std::uint64_t progress() const { return finished.read() + spawned.read(); }
   bool nothing_pushed() const { return pushed.empty() && pushed_urgent.empty(); }
+  bool has_tasks() const { return !normal.empty() || !nothing_urgent() || !pushed.empty(); }
+  // Its own thread only. What it has made itself, the most urgent first, and the newest of those.
+  frame* take_own_tasks() {
+    if (frame* f = urgent.pop()) return f;
+    return normal.pop();
+  }
   bool nothing_urgent() const { return urgent.empty() && pushed_urgent.empty(); }
   // Nor on its way: a look at the inbox's two ends is cheaper than one at what is in it.
   bool nothing_urgent_comes() const { return urgent.empty() && pushed_urgent.size() == 0; }
@@ -161,11 +169,11 @@ class scheduler {
     sleep.doze(self.index, any_work_left, everybody_asleep, small_tasks::doze_us);
     watching_.fetch_sub(1, std::memory_order_relaxed);
   }
+  // A worker's own thread goes on: no thread of the program has its place any more.
+  void has_own_place(const slot_queues& self);
   bool all_queues_empty() const;
   // Whether there are tasks that this worker alone was told of.
   bool anything_sent_to(const slot_queues& self) const;
-  // From the queues of the thread that now has the place of `self`.
-  frame* take_from(slot_queues& self, slot_queues& guest) { return steal_from(self, guest); }
 
   // What far workers hold that a patient thief leaves alone. Remembers how far they have got. Nothing, if something was
   // sent to this worker meanwhile.
@@ -255,7 +263,6 @@ class scheduler {
     const bool very = self.hungry == slot_queues::hunger::much;
     return victim.normal.size() + victim.urgent.size() + (very ? victim.pushed.size() + victim.pushed_urgent.size() : 0) > reserve_from_hungry_tasks;
   }
-  static bool has_something(const slot_queues& victim) { return !victim.normal.empty() || !victim.nothing_urgent() || !victim.pushed.empty(); }
   // Not at once when there is one task too many: the hint should not follow every push and pop.
   void update_offer(slot_queues& self, std::size_t about_to_take = 0) {
     const std::size_t all = held_tasks(self), held = all - std::min(all, about_to_take);
@@ -269,7 +276,8 @@ class scheduler {
   static bool no_progress(const slot_queues& self, const slot_queues& victim);
   static bool may_take(const slot_queues& self, const slot_queues& victim, manners);
   frame* steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners, std::uint64_t now_ns);
-  frame* steal_from_guests(slot_queues& self);
+  frame* steal_from_guests(slot_queues& self, std::uint64_t now_ns);
+  static bool executes_elsewhere(const slot_queues& self, int place) { return place >= 0 && place != self.index; }
 
   const machine::description& machine_;
   const std::size_t nodes_;

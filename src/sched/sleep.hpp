@@ -9,7 +9,8 @@
 // it sleeps, and the last one to stop searching because it found something wakes another.
 //
 // A worker that sleeps or spins with no task on its stack can lend its place to a thread of the program that waits: that
-// is then busy or searching in its stead, and the worker's own thread stays away until the place is given back.
+// is then busy or searching in its stead, and the worker's own thread stays away until the place is given back. The thread
+// may keep it while it does other things, until the own thread finds that it has not come back for some time.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "base/base.hpp"
 #include "sched/shared_fence.hpp"
@@ -27,8 +29,13 @@ namespace weir::sched {
 // workers. "Work" is whatever makes any_work_left() true: queued tasks, or a condition a nested wait is for.
 template <class Atomics = real_atomics>
 class sleep_control {
+  using word = typename Atomics::template atomic<std::uint32_t>;
+
  public:
-  explicit sleep_control(int workers) : workers_(workers), words_(std::make_unique<word[]>(static_cast<std::size_t>(workers))) {
+  explicit sleep_control(int workers)
+      : workers_(workers),
+        words_(std::make_unique<word[]>(static_cast<std::size_t>(workers))),
+        keepers_(std::make_unique<keeper_of_place[]>(static_cast<std::size_t>(workers))) {
     assert(workers > 0 && workers <= 32767);
   }
 
@@ -63,10 +70,12 @@ class sleep_control {
   }
   bool wake_any() { return wake_any_of(0, workers_); }
 
-  // Wakes everybody who is asleep, for instance to end them.
+  // Wakes everybody who is asleep, for instance to end them; where a place is kept its own thread takes it, as soon as the
+  // keeper is away.
   void wake_all() {
     Atomics::fence(std::memory_order_seq_cst);
-    for (int w = 0; w < workers_; w++) claim(w);
+    for (int w = 0; w < workers_; w++)
+      if (!claim(w) && is(words_[w].load(std::memory_order_relaxed), kept)) Atomics::wake_one(words_[w]);
   }
 
   // ---- Workers.
@@ -89,11 +98,14 @@ class sleep_control {
     word& mine = words_[worker];
     mine.store(with(mine.load(std::memory_order_relaxed), spinning), std::memory_order_release);
   }
-  bool is_lent(int worker) const { return is(words_[worker].load(std::memory_order_relaxed), lent); }
+  bool is_lent(int worker) const {
+    const std::uint32_t now = words_[worker].load(std::memory_order_relaxed);
+    return is(now, lent) || is(now, kept);
+  }
   // Blocks while the place is borrowed. On return the worker is searching.
   template <class AnyWorkLeft>
   void stop_spinning(int worker, AnyWorkLeft&& any_work_left) {
-    if (!moves(words_[worker], spinning, awake)) wait_until_awake(words_[worker], any_work_left);
+    if (!moves(words_[worker], spinning, awake)) wait_until_awake(worker, any_work_left);
   }
 
   // ---- Threads of the program that take the place of a worker which is not busy (README.md, "Lent places").
@@ -109,9 +121,37 @@ class sleep_control {
     }
     return -1;
   }
+
+  // Of a thread that keeps a place, one at a time.
+  struct alignas(cache_line_bytes) keeper {
+    word visits{0};  // odd: it is inside
+  };
+  // The borrower, which is busy, goes, and means to come back. Meanwhile the worker counts as busy; but its own thread looks
+  // now and then, and takes the place if the keeper was away all the time since it looked last.
+  void keep(int worker, keeper& me) {
+    word& its = words_[worker];
+    const std::uint32_t now = its.load(std::memory_order_relaxed);
+    if (is(now, lent)) {
+      keepers_[worker].store(&me, std::memory_order_relaxed);
+      kept_.fetch_add(1, std::memory_order_relaxed);
+      its.store(with(now, kept), std::memory_order_release);
+    }
+    goes(me);
+  }
+  // The keeper comes back, and is busy. False: the place has been taken from it. A store and two loads.
+  bool enter(int worker, keeper& me) {
+    me.visits.store(me.visits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    Atomics::light_fence();
+    if (is(settled(words_[worker]), kept) && keepers_[worker].load(std::memory_order_relaxed) == &me) return true;
+    goes(me);
+    return false;
+  }
+  // Places whose keepers are perhaps away: a hint.
+  int places_kept() const { return kept_.load(std::memory_order_relaxed); }
+
   // The borrower, which is searching, has found what it may not run: the worker's own thread goes on. A system call.
   void hand_over(int worker) {
-    word& its = words_[worker];
+    word& its = in_hand(worker);
     its.store(with(its.load(std::memory_order_relaxed), awake), std::memory_order_release);
     Atomics::wake_all(its);
   }
@@ -120,7 +160,7 @@ class sleep_control {
   // was published is seen by others who are idle.
   template <class AnyWorkLeft, class EverybodyAsleep>
   void give_back(int worker, bool searching, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
-    word& its = words_[worker];
+    word& its = in_hand(worker);
     const std::uint64_t before = state_.fetch_add(searching ? one_sleeping - one_searching : one_sleeping, std::memory_order_relaxed);
     its.store(with(its.load(std::memory_order_relaxed), asleep), std::memory_order_release);
     Atomics::fence(std::memory_order_seq_cst);
@@ -139,36 +179,36 @@ class sleep_control {
   // `in_task`: it waits inside a task, and its place cannot be borrowed.
   template <class AnyWorkLeft, class EverybodyAsleep>
   void sleep(int worker, bool in_task, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
-    word& mine = words_[worker];
+    word& mine = in_hand(worker);
     const std::uint32_t before = state_of(mine.load(std::memory_order_relaxed)), resting = rests_as(before, in_task);
     const bool last = falls_asleep(mine, resting);
     if (any_work_left()) {
-      cancel(mine, resting, before, any_work_left);
+      cancel(worker, resting, before, any_work_left);
       return;
     }
     if (last) everybody_asleep();
     std::uint32_t left = std::numeric_limits<std::uint32_t>::max();
     const std::uint32_t now = mine.load(std::memory_order_acquire);
-    if (over_after_first_part(mine, resting, before, any_work_left, left)) return;
+    if (over_after_first_part(worker, resting, before, any_work_left, left)) return;
     if (resting != asleep) return wait_while(mine, resting);
     if (is(now, asleep)) sleep_untended(mine, now);
-    wait_until_awake(mine, any_work_left);
+    wait_until_awake(worker, any_work_left);
   }
   // As sleep, but for at most this long: for a worker that leaves work to others and wants to see what became of it. Its
   // place cannot be borrowed, for publishers rely on its coming back. True: it slept until the time was up (or a signal came).
   template <class AnyWorkLeft, class EverybodyAsleep>
   bool doze(int worker, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep, std::uint32_t microseconds) {
-    word& mine = words_[worker];
+    word& mine = in_hand(worker);
     const std::uint32_t before = state_of(mine.load(std::memory_order_relaxed)), resting = rests_as(before, true);
     const bool last = falls_asleep(mine, resting);
     const bool waits = !any_work_left();
     if (waits && last) everybody_asleep();
     if (waits && microseconds > unsure_microseconds &&
-        over_after_first_part(mine, resting, before, any_work_left, microseconds))
+        over_after_first_part(worker, resting, before, any_work_left, microseconds))
       return false;
     if (waits && microseconds > 0) wait_once(mine, resting, microseconds);
     // Woken: the waker has done the accounting. Time is up, or for no reason: as if it had not gone to sleep.
-    return cancel(mine, resting, before, any_work_left) && waits;
+    return cancel(worker, resting, before, any_work_left) && waits;
   }
   template <class AnyWorkLeft>
   void sleep(int worker, AnyWorkLeft&& any_work_left) {
@@ -187,6 +227,12 @@ class sleep_control {
       if (!rests(words_[w].load(std::memory_order_relaxed))) return false;
     return true;
   }
+  // A borrower sleeps inside a task.
+  bool a_borrower_sleeps() const {
+    for (int w = 0; w < workers_; w++)
+      if (is(words_[w].load(std::memory_order_relaxed), lent_waiting)) return true;
+    return false;
+  }
   int searching() const { return searching_in(state_.load(std::memory_order_relaxed)); }
   // Counts wake-ups, modulo 2^32. The same number before and after everybody was seen asleep: nobody was woken between.
   std::uint32_t wake_epoch() const { return static_cast<std::uint32_t>(state_.load(std::memory_order_relaxed) >> 32); }
@@ -194,11 +240,12 @@ class sleep_control {
   // How long a worker may sleep beside work that was published while it fell asleep. Longer: such work waits longer.
   // Shorter: more of those who sleep for a short time make everybody pass a fence.
   static constexpr std::uint32_t unsure_microseconds = 1000;
-  // The own thread of a place that is borrowed now and then looks after it at least this often.
-  static constexpr std::uint32_t longest_tending_microseconds = 64'000;
+  // The own thread of a place that is borrowed or kept looks after it, first after the shorter time, then twice as long each
+  // time, up to the longer. Longer: a keeper that goes leaves a place empty for longer. Shorter: it is disturbed more often.
+  static constexpr std::uint32_t shortest_tending_microseconds = 100, longest_tending_microseconds = 8'000;
 
  private:
-  using word = typename Atomics::template atomic<std::uint32_t>;
+  using keeper_of_place = typename Atomics::template atomic<const keeper*>;
 
   // A worker's futex word: [loans : 28][untended : 1][state : 3]. Who moves the state from asleep to another one (a waker,
   // a borrower, or the worker itself), and only that one, then moves the worker from sleeping to searching in state_.
@@ -208,6 +255,8 @@ class sleep_control {
   static constexpr std::uint32_t spinning = 3;     // its own thread only looks
   static constexpr std::uint32_t lent = 4;         // a borrower is busy or searching
   static constexpr std::uint32_t lent_waiting = 5;  // a borrower sleeps or dozes inside a task
+  static constexpr std::uint32_t kept = 6;         // a borrower is busy, or away; keepers_ says which one
+  static constexpr std::uint32_t recalled = 7;     // kept, and its own thread finds out whether the keeper is inside
   static constexpr std::uint32_t state_bits = 7;
   // Of a place that is asleep: its own thread sleeps until it is woken. Else it looks after the place from time to time.
   static constexpr std::uint32_t untended = 8;
@@ -246,6 +295,28 @@ class sleep_control {
       if (claim(w)) return;
     for (int w = 0; w < near; w++)
       if (claim(w)) return;
+  }
+
+  // Of a place that the caller has: lent, if it was kept, so that nobody else changes the word.
+  word& in_hand(int worker) {
+    word& its = words_[worker];
+    std::uint32_t now = its.load(std::memory_order_relaxed);
+    if (!is(now, kept) && !is(now, recalled)) return its;
+    do now = settled(its);
+    while (!its.compare_exchange_weak(now, with(now, lent), std::memory_order_acquire, std::memory_order_relaxed));
+    kept_.fetch_sub(1, std::memory_order_relaxed);
+    return its;
+  }
+  // Not while its own thread finds out: that takes as long as a heavy fence.
+  static std::uint32_t settled(const word& its) {
+    std::uint32_t now = its.load(std::memory_order_acquire);
+    for (; is(now, recalled); now = its.load(std::memory_order_acquire)) Atomics::wait(its, now);
+    return now;
+  }
+  static bool is_inside(std::uint32_t visits) { return visits % 2 != 0; }
+  static void goes(keeper& me) {
+    const std::uint32_t visits = me.visits.load(std::memory_order_relaxed);
+    if (is_inside(visits)) me.visits.store(visits + 1, std::memory_order_release);
   }
 
   // The caller has fenced.
@@ -295,35 +366,41 @@ class sleep_control {
   // on a machine with many CPUs for each of many that fall asleep together. Takes what it sleeps from `left`; if that
   // was too little there was no heavy fence. True: the sleep is over.
   template <class AnyWorkLeft>
-  bool over_after_first_part(word& mine, std::uint32_t resting, std::uint32_t before, AnyWorkLeft&& any_work_left,
+  bool over_after_first_part(int worker, std::uint32_t resting, std::uint32_t before, AnyWorkLeft&& any_work_left,
                              std::uint32_t& left) {
+    word& mine = words_[worker];
     const std::uint32_t asked = fence_.turn();
     for (std::uint32_t part = unsure_microseconds;; part *= 2) {
       part = std::min(part, left);
       wait_once(mine, resting, part);
       left -= part;
       if (!is(mine.load(std::memory_order_acquire), resting)) {
-        if (resting == asleep) wait_until_awake(mine, any_work_left);
+        if (resting == asleep) wait_until_awake(worker, any_work_left);
         return true;
       }
       if (fence_.passed_since(asked)) break;
       if (left == 0) return false;
     }
     if (!any_work_left()) return false;
-    cancel(mine, resting, before, any_work_left);
+    cancel(worker, resting, before, any_work_left);
     return true;
   }
 
   // For a place that may be lent, until somebody wakes its own thread. A borrower gives it back without a heavy fence, so as
   // long as it is borrowed now and then its own thread comes after it and does what who falls asleep does.
   template <class AnyWorkLeft>
-  void wait_until_awake(word& mine, AnyWorkLeft&& any_work_left) {
-    std::uint32_t seen = mine.load(std::memory_order_acquire);
+  void wait_until_awake(int worker, AnyWorkLeft&& any_work_left) {
+    word& mine = words_[worker];
+    std::uint32_t seen = mine.load(std::memory_order_acquire), visits = 0;
     for (std::uint32_t pause = unsure_microseconds; !is(seen, awake); pause = std::min(2 * pause, longest_tending_microseconds)) {
       Atomics::wait_for(mine, seen, pause);
       const std::uint32_t now = mine.load(std::memory_order_acquire);
       const bool quiet = now == seen;
       seen = now;
+      if (is(now, kept)) {
+        if (takes_back(worker, now, quiet, visits)) return;
+        if (!quiet) pause = shortest_tending_microseconds / 2;
+      }
       if (!is(now, asleep)) continue;
       Atomics::fence(std::memory_order_seq_cst);
       if (!fence_.passed_since(fence_.turn())) continue;
@@ -342,6 +419,23 @@ class sleep_control {
     seen |= untended;
     while (mine.load(std::memory_order_acquire) == seen) Atomics::wait(mine, seen);
   }
+  // True: the keeper has not been inside since `visits` were read, and the place is its own thread's, which is searching.
+  bool takes_back(int worker, std::uint32_t seen, bool quiet, std::uint32_t& visits) {
+    word& mine = words_[worker];
+    const word& its = keepers_[worker].load(std::memory_order_relaxed)->visits;
+    const std::uint32_t before = std::exchange(visits, its.load(std::memory_order_relaxed));
+    if (!quiet || visits != before || is_inside(visits)) return false;
+    if (!mine.compare_exchange_strong(seen, with(seen, recalled), std::memory_order_acquire, std::memory_order_relaxed)) return false;
+    Atomics::heavy_fence();
+    const bool away = !is_inside(its.load(std::memory_order_acquire));
+    if (away) {
+      kept_.fetch_sub(1, std::memory_order_relaxed);
+      start_searching();
+    }
+    mine.store(away ? with(seen, awake) : seen, std::memory_order_release);
+    Atomics::wake_all(mine);  // the keeper may wait for this
+    return away;
+  }
   bool moves_back(word& mine) {
     if (!moves(mine, asleep, awake)) return false;
     state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
@@ -351,17 +445,19 @@ class sleep_control {
   // The worker that was going to sleep does not. If a waker was faster, it does the accounting; a borrower gives the place
   // back first. True: nobody was.
   template <class AnyWorkLeft>
-  bool cancel(word& mine, std::uint32_t resting, std::uint32_t before, AnyWorkLeft&& any_work_left) {
-    if (moves(mine, resting, before)) {
+  bool cancel(int worker, std::uint32_t resting, std::uint32_t before, AnyWorkLeft&& any_work_left) {
+    if (moves(words_[worker], resting, before)) {
       state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
       return true;
     }
-    if (resting == asleep) wait_until_awake(mine, any_work_left);
+    if (resting == asleep) wait_until_awake(worker, any_work_left);
     return false;
   }
 
   const int workers_;
   const std::unique_ptr<word[]> words_;  // close together: wakers scan them, and they change only around a sleep
+  const std::unique_ptr<keeper_of_place[]> keepers_;  // the last one
+  typename Atomics::template atomic<int> kept_{0};
   shared_fence<Atomics> fence_;
   alignas(cache_line_bytes) typename Atomics::template atomic<std::uint64_t> state_{(std::uint64_t{bias} << 16) | bias};
 };

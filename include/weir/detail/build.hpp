@@ -22,7 +22,7 @@ frame* create_frame(runtime_state&, scope_state*, const task_ops*, const task_op
 void discard_frame(runtime_state&, frame*) noexcept;  // the closure could not be built
 void submit_frame(runtime_state&, frame*);            // matches the accesses; the frame belongs to the runtime now
 // A task without accesses, by its creator, there and then: run(body). False: not now, nothing has happened.
-bool run_at_once(runtime_state&, scope_state*, void (*run)(void* body), void* body);
+bool run_at_once(runtime_state&, scope_state*, const task_ops&, void (*run)(void* body), void* body);
 
 // How many members each group of a task has; nothing where there are no groups.
 template <std::size_t Groups>
@@ -68,7 +68,7 @@ struct closure {
   }
   static void destroy(frame* f) noexcept { of(f)->~closure(); }
 
-  static constexpr task_ops ops{&run, std::is_trivially_destructible_v<F> ? nullptr : &destroy};
+  static constinit inline const task_ops ops{&run, std::is_trivially_destructible_v<F> ? nullptr : &destroy};
 
  private:
   // Reads the arguments from the frame in the order of the accesses, and calls the body with them. `Groups`: how many
@@ -151,7 +151,7 @@ void spawn_without_options(runtime_state& rt, scope_state* scope, First&& first,
   // A copy that throws is the caller's error, not the task's.
   if constexpr (sizeof...(Rest) == 0 && std::is_nothrow_constructible_v<body, First&&> &&
                 !std::is_function_v<std::remove_reference_t<First>>)
-    if (run_at_once(rt, scope, &run_copy<body, First&&>, const_cast<void*>(static_cast<const void*>(std::addressof(first))))) return;
+    if (run_at_once(rt, scope, closure<body>::ops, &run_copy<body, First&&>, const_cast<void*>(static_cast<const void*>(std::addressof(first))))) return;
   static constexpr task_options none;
   spawn_tuple(rt, scope, none, std::forward_as_tuple(std::forward<First>(first), std::forward<Rest>(rest)...),
               std::make_index_sequence<sizeof...(Rest)>{});

@@ -122,10 +122,20 @@ struct version {
 };
 static_assert(sizeof(version) == 48);
 
-// What spawn() knows about the closure's type.
+// How long tasks with the same closure's type take, as the last one says whose time was taken.
+enum class task_length : std::uint8_t { unknown = 0, short_, long_ };  // unknown: none has finished
+
+// What spawn() knows about the closure's type, and what is learnt about it.
 struct task_ops {
   void (*run)(frame*);              // calls the closure with its accesses
   void (*destroy)(frame*) noexcept; // destroys the closure; null: nothing to do
+  mutable atomic<task_length> length{task_length::unknown};
+
+  bool has_run_before() const { return length.load(std::memory_order_relaxed) != task_length::unknown; }
+  bool is_short() const { return length.load(std::memory_order_relaxed) == task_length::short_; }
+  void note(task_length now) const {
+    if (length.load(std::memory_order_relaxed) != now) length.store(now, std::memory_order_relaxed);
+  }
 };
 
 enum class frame_state : std::uint8_t { free = 0, creating, waiting, ready, running, done };

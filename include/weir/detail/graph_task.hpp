@@ -42,7 +42,7 @@ struct graph_body {
     if constexpr (fits) body_of<F>(f).~F();
     else delete &body_of<F>(f);
   }
-  static constexpr task_ops ops{&run, fits && std::is_trivially_destructible_v<F> ? nullptr : &destroy};
+  static constinit inline const task_ops ops{&run, fits && std::is_trivially_destructible_v<F> ? nullptr : &destroy};
 };
 
 template <class F>

@@ -1,36 +1,12 @@
-// A thread of the program that waits takes the place of a worker that is not busy: its index, queues and caches. There it
-// executes what it may until what it waits for has happened, or nothing is left for it.
-#include "engine/threads/engine.hpp"
+// A thread of the program takes the place of a worker that is not busy: its index, queues and caches. There it executes what
+// it may until what it waits for has happened, or nothing is left for it; and it keeps the place, as long as it comes again
+// soon, for its next wait or for what it creates.
+#include "engine/threads/in_place.hpp"
 #include "engine/threads/spinning.hpp"
 
 #include <optional>
-#include <utility>
 
 namespace weir::engine {
-
-// The calling thread is the worker that has this slot, as long as this exists.
-class engine::in_place {
- public:
-  in_place(engine& e, slot& s, const os::stack_bounds& stack)
-      : engine_(e), slot_(s), floors_(std::exchange(s.floors, stack_floors(stack, true))), used_before_(used_last), worker_before_(as_worker) {
-    used_last = as_worker = {e.id_, &s};
-    e.guests_in_places_.fetch_add(1, std::memory_order_relaxed);
-  }
-  ~in_place() {
-    engine_.guests_in_places_.fetch_sub(1, std::memory_order_relaxed);
-    slot_.floors = floors_;
-    used_last = used_before_;
-    as_worker = worker_before_;
-  }
-  in_place(const in_place&) = delete;
-  in_place& operator=(const in_place&) = delete;
-
- private:
-  engine& engine_;
-  slot& slot_;
-  const stack_floors floors_;
-  const thread_binding used_before_, worker_before_;
-};
 
 bool permission::allows(const frame& f) const {
   if (all_) return true;
@@ -47,42 +23,79 @@ bool permission::allows(const frame& f) const {
 
 bool engine::execute_while_waiting(slot& guest, const std::function<bool()>& done, const permission& may_run) {
   if (done()) return true;
-  if (!waiting_threads_execute_) return false;
-  const os::stack_bounds stack = os::stack_of_this_thread();
-  const char* const here = static_cast<const char*>(__builtin_frame_address(0));
-  if (here < stack.low || here >= stack.high) return false;  // unknown, or the program has given the thread another stack
-  const int worker = borrow_place(done);
-  if (worker < 0) return done();
-  slot& place = *slot_at(worker);
-  const leaving how = [&] {
-    const in_place here(*this, place, stack);
-    return execute_in_place(place, guest, done, may_run);
-  }();
-  if (how == leaving::to_own_thread) {
-    scheduler_.sleep.hand_over(worker);
-    return done();
+  if (!waiting_threads_execute_ || !knows_stack(guest)) return false;
+  slot* place = enter_kept_place(guest);
+  const bool searches_at_first = place == nullptr;
+  if (place == nullptr) {
+    const int worker = borrow_place(done);
+    if (worker < 0) return done();
+    has_place(guest, worker);
+    place = slot_at(worker);
   }
-  const auto any_work_left = [&](bool anywhere) {
-    return scheduler_.anything_sent_to(place.queues) ||
-           (anywhere && scheduler_.any_work_for(guest.queues, sched::scheduler::manners::greedy));
-  };
-  scheduler_.sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
+  const leaving how = [&] {
+    const in_place here(*this, *place, guest.floors);
+    return execute_in_place(*place, guest, done, may_run, searches_at_first);
+  }();
+  leave_place(guest, how);
   return done();
 }
 
+// -1: none.
+void engine::has_place(slot& guest, int worker) {
+  guest.kept_place = worker;
+  guest.queues.place.store(worker, std::memory_order_relaxed);
+}
+
+slot* engine::enter_with_care(slot& guest) {
+  const int worker = guest.kept_place;
+  if (!scheduler_.sleep.enter(worker, guest.keeper)) {
+    has_place(guest, -1);
+    return nullptr;
+  }
+  if (scheduler_.node_of_worker(worker) == node_of_calling_cpu()) return slot_at(worker);
+  leave_place(guest, leaving::for_good);
+  return nullptr;
+}
+
+void engine::leave_place(slot& guest, leaving how) {
+  const int worker = guest.kept_place;
+  slot& place = *slot_at(worker);
+  if (how == leaving::for_a_while) return leave_for_a_while(guest, place);
+  has_place(guest, -1);
+  sched::sleep_control<>& sleep = scheduler_.sleep;
+  if (how == leaving::to_own_thread) return sleep.hand_over(worker);
+  const auto any_work_left = [&](bool anywhere) {
+    return stopping_.load(std::memory_order_acquire) != 0 || scheduler_.anything_sent_to(place.queues) ||
+           (anywhere && scheduler_.any_work_for(guest.queues, sched::scheduler::manners::greedy));
+  };
+  sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
+}
+
+// Before it sleeps, or ends: then nobody needs to find out that it does not come again.
+void engine::give_up_kept_place(slot& guest) {
+  if (guest.kept_place >= 0 && enter_kept_place(guest) != nullptr) leave_place(guest, leaving::for_good);
+}
+
 // Of the node that the thread is on, for what its tasks allocate lies there. As long as others search there may soon be
-// one: who has looked at all queues goes on to spin.
+// one: who has looked at all queues goes on to spin, and one that would only take what this thread has lends its place.
 int engine::borrow_place(const std::function<bool()>& done) {
-  const std::vector<int>& mates = scheduler_.workers_of_node(node_of_calling_cpu());
-  if (mates.empty()) return -1;
-  const int begin = mates.front(), end = mates.back() + 1, own = worker_of_calling_cpu();
-  const int first = own >= begin && own < end ? own : begin;
-  int worker = scheduler_.sleep.borrow(first, begin, end);
+  int worker = borrow_place_now();
   spin_clock spin(spin_ns_);
   while (worker < 0 && scheduler_.sleep.searching() > 0 && spin.goes_on() && !done()) {
     for (int i = 0; i < 8; i++) cpu_pause();
-    worker = scheduler_.sleep.borrow(first, begin, end);
+    worker = borrow_place_now();
   }
+  return worker;
+}
+
+// -1: all are busy; who runs out of tasks of its own will lend its place.
+int engine::borrow_place_now() {
+  const int node = node_of_calling_cpu();
+  const std::vector<int>& mates = scheduler_.workers_of_node(node);
+  if (mates.empty()) return -1;
+  const int begin = mates.front(), end = mates.back() + 1, own = worker_of_calling_cpu();
+  const int worker = scheduler_.sleep.borrow(own >= begin && own < end ? own : begin, begin, end);
+  if (worker < 0 && place_wanted_on_.load(std::memory_order_relaxed) != node) place_wanted_on_.store(node, std::memory_order_relaxed);
   return worker;
 }
 
@@ -92,10 +105,11 @@ int engine::worker_of_calling_cpu() const {
   return worker_of_os_cpu_[static_cast<std::size_t>(cpu)];
 }
 
-// Who has borrowed a place is searching.
+// Who has borrowed a place is searching, who comes back to the one it keeps is busy.
 engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::function<bool()>& done,
-                                         const permission& may_run) {
-  std::optional<spin_clock> searching(spin_ns_);
+                                         const permission& may_run, bool searches_at_first) {
+  std::optional<spin_clock> searching;
+  if (searches_at_first) searching.emplace(spin_ns_);
   const auto searches = [&] {
     if (searching) return;
     scheduler_.sleep.start_searching();
@@ -104,8 +118,16 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
   };
   for (int round = 0;; round++) {
     return_credits(place, 0);
-    if (done()) return searching ? leaving::searching : leaving::busy;
-    frame* f = scheduler_.take_from(place.queues, guest.queues);
+    if (done()) {
+      // What is left is for others, and for the place's own thread.
+      if (scheduler_.anything_sent_to(place.queues) || guest.queues.has_tasks()) {
+        searches();
+        return leaving::to_own_thread;
+      }
+      if (searching) stop_searching_in_place(place);
+      return leaving::for_a_while;
+    }
+    frame* f = guest.queues.take_own_tasks();
     if (f == nullptr) f = scheduler_.take_own(place.queues);
     if (f == nullptr) {
       searches();
@@ -132,6 +154,16 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
 void engine::stop_searching_in_place(slot& place) {
   scheduler_.stops_stealing(place.queues);
   if (scheduler_.sleep.stop_searching() && scheduler_.any_work_for(place.queues, sched::scheduler::manners::greedy)) scheduler_.sleep.wake_any();
+}
+
+// For what a thread of the program creates and may run at once. Null: all are busy.
+slot* engine::take_place_to_create(slot& guest) {
+  const int worker = borrow_place_now();
+  if (worker < 0) return nullptr;
+  has_place(guest, worker);
+  slot& place = *slot_at(worker);
+  stop_searching_in_place(place);
+  return &place;
 }
 
 }  // namespace weir::engine

@@ -175,7 +175,7 @@ void engine::run_batch(frame* f) {
 }
 
 void bulk_worker::submit(engine& e, slot& s, bulk_run& r, const index* tasks, std::uint32_t count, bool range, int node) {
-  static constexpr detail::task_ops ops{&engine::run_batch, nullptr};
+  static constinit const detail::task_ops ops{&engine::run_batch, nullptr};
   const task_options options{.name = r.name, .affinity = node < 0 ? placement{} : placement{node, r.places.required}};
   frame* f = nullptr;
   try {

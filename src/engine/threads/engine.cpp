@@ -152,6 +152,7 @@ void engine::start_workers(const std::vector<int>& cpus) {
 
 void engine::stop() {
   stopping_.store(1, std::memory_order_seq_cst);
+  if (!forked() && used_last.engine_id == id_) give_up_kept_place(*used_last.current);
   scheduler_.sleep.wake_all();
   for (os::thread& t : threads_) t.join();
   threads_.clear();
@@ -208,6 +209,7 @@ slot& engine::take_guest_slot() {
   const int index = free_guest_slot();
   slot& s = guest_slot_at(index);
   guest_at(index).store(this_guest, std::memory_order_relaxed);
+  s.floors = stack_floors();
   refresh_node(s);
   return s;
 }
@@ -235,8 +237,11 @@ slot& engine::make_slot_to_release() {
 }
 
 void engine::forget_guest(std::uint64_t guest) {
-  for (auto& g : guests_)
-    if (g.load(std::memory_order_relaxed) == guest) g.store(nobody, std::memory_order_release);
+  for (std::size_t i = 0; i < guests_.size(); i++) {
+    if (guests_[i].load(std::memory_order_relaxed) != guest) continue;
+    if (!forked()) give_up_kept_place(*slot_at(scheduler_.worker_count() + static_cast<int>(i)));
+    guests_[i].store(nobody, std::memory_order_release);
+  }
 }
 
 // If another key's destructor uses a runtime after this, the thread gets a new number, and this is called again.

@@ -38,6 +38,7 @@ struct stack_floors {
   // More: creators use more and colder memory for what others could run. Less: more tasks of deep trees are queued.
   static constexpr std::ptrdiff_t most_for_creators_bytes = 4 * 1024 * 1024;
 
+  const char* low = nullptr;
   const char* waits = nullptr;  // null: no floor
   const char* spawns = nullptr;
   std::size_t stack_bytes = 0;
@@ -46,6 +47,7 @@ struct stack_floors {
   stack_floors() = default;
   explicit stack_floors(const os::stack_bounds& s, bool guest = false) : of_guest(guest) {
     if (s.low == nullptr) return;
+    low = s.low;
     stack_bytes = static_cast<std::size_t>(s.high - s.low);
     waits = s.low + wait_reserve_bytes;
     spawns = s.high - std::min((s.high - s.low) / 2, most_for_creators_bytes);
@@ -130,13 +132,15 @@ struct alignas(cache_line_bytes) slot {
   atomic<std::uint64_t> failing_wait{0};   // number of the innermost nested wait; 0: there is none, or it may not fail
   atomic<std::uint64_t> given_up_wait{0};  // number of one that is to fail
   std::string given_up_because;            // written before that
-  stack_floors floors;                  // workers: of their stacks
+  stack_floors floors;                  // of its thread's stack; a worker's, too, while another thread has its place
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
   const scope_outside* outside = nullptr;  // of the running task, if a creator runs it
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
   std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)
   std::uint64_t alone_pause_ns = 0;     // until that is tried again
   trace::log* log = nullptr;            // workers: what they write down, if anything
+  sched::sleep_control<>::keeper keeper;
+  int kept_place = -1;                  // guests: of the worker whose place it keeps, or has; -1: of none
   counter refused;                      // tasks; in queues they count as spawned and as finished
   counter bulk_tasks;                   // tasks of graphs in bulk that it ran, less their frames, which are counted in queues
   counter recorded;                     // tasks of graphs: finished minus started. They exist anyway and are no backlog
@@ -221,7 +225,7 @@ class engine {
   void discard(frame*) noexcept;
   void submit(frame*);
   // A task without data and options, by its creator; as create(), submit() and execute(). False: not now.
-  bool run_at_once(scope_state*, void (*run)(void* body), void* body);
+  bool run_at_once(scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
   // After something was released outside of tasks: what became ready by it is queued.
   void route_released(slot& s) {
     if (!s.flow.ready.empty()) route_ready(s, false);
@@ -259,7 +263,10 @@ class engine {
   bool quiescent() const;
   bool in_task() const;
   // A hint: no worker executes a task, as far as one look at a shared line tells.
-  bool nobody_busy() const { return scheduler_.sleep.searching() + scheduler_.sleep.sleeping() >= scheduler_.worker_count(); }
+  bool nobody_busy() const {
+    const sched::sleep_control<>& s = scheduler_.sleep;
+    return s.searching() + s.sleeping() + s.places_kept() >= scheduler_.worker_count();
+  }
   void throw_if_forked() const {
     if (forked()) [[unlikely]] throw_forked();
   }
@@ -347,7 +354,7 @@ class engine {
   const char* run_body(slot&, frame*);
   const char* run_watched(slot&, frame*);
   void count_bytes(slot&, frame*);
-  void note_time(slot&, std::uint64_t begin_ns, std::uint64_t end_ns);
+  void note_time(slot&, const detail::task_ops&, std::uint64_t begin_ns, std::uint64_t end_ns);
   void seek_solitude(slot&, std::uint64_t now_ns);
   // Stands for the name of the task that is to blame.
   static constexpr char of_ended_scope[] = "(of a scope that has ended early)";
@@ -360,13 +367,15 @@ class engine {
   void return_credits(slot&, std::int64_t keep);
   frame* route_ready(slot&, bool keep_one);
   void route_one(slot&, frame*);
-  bool creator_runs_task(slot&) const;
+  bool creator_runs_task(slot&, const detail::task_ops&) const;
+  bool guest_runs_task(slot&, const detail::task_ops&) const;
   // Whether a task that is not of its creator's scope may lie on top of it: else it may wait for a scope that cannot end
   // before its creator does.
   static bool may_lie_on(const frame& creator, const scope_state* scope) { return scope == nullptr || scope->maker == &creator; }
   void run_created(slot&, frame*);
   void run_in_own_scope(slot&, frame*);
-  void run_body_at_once(slot&, scope_state*, void (*run)(void* body), void* body);
+  void run_body_at_once(slot&, scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
+  void run_counted_at_once(slot&, scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
   void run_one(slot&, frame*);
   void wait_for_others(slot&, scope_state&, bool may_fail);
   void help_until(slot&, const std::function<bool()>& done, bool may_fail);
@@ -378,15 +387,28 @@ class engine {
   void sleep_until_complete(scope_state&, bool may_fail);
   bool on_second_stack(slot&, const std::function<void()>& wait);
   void pause_spinning(slot&, int round);
+  void lend_to_who_wants(slot&);
 
-  // Guests that wait (borrow.cpp).
+  // Guests that execute (borrow.cpp).
   class in_place;
-  enum class leaving : std::uint8_t { busy, searching, to_own_thread };
+  enum class leaving : std::uint8_t { for_a_while, for_good, searching, to_own_thread };
+  static bool knows_stack(slot& guest);
   bool execute_while_waiting(slot& guest, const std::function<bool()>& done, const permission&);
+  slot* come_to_place(slot& guest);
+  slot* enter_kept_place(slot& guest);
+  slot* enter_with_care(slot& guest);
+  slot* take_place_to_create(slot& guest);
+  void has_place(slot& guest, int worker);
+  void leave_for_a_while(slot& guest, const slot& place);
   int borrow_place(const std::function<bool()>& done);
+  int borrow_place_now();
   int worker_of_calling_cpu() const;
-  leaving execute_in_place(slot& place, slot& guest, const std::function<bool()>& done, const permission&);
+  leaving execute_in_place(slot& place, slot& guest, const std::function<bool()>& done, const permission&, bool searches_at_first);
   void stop_searching_in_place(slot& place);
+  void leave_place(slot& guest, leaving);
+  void give_up_kept_place(slot& guest);
+  [[gnu::noinline]] bool run_in_place(slot& guest, frame*);
+  [[gnu::noinline]] bool run_in_place(slot& guest, scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
 
   void sleep_until(const std::function<bool()>& done);
   void throttle(slot&);
@@ -461,7 +483,8 @@ class engine {
   std::mutex give_up_mutex_;
   std::string unheard_;  // guarded by it: what no thread outside of places was there to be told
   atomic<std::uint32_t> anything_unheard_{0};
-  alignas(cache_line_bytes) atomic<std::int32_t> guests_in_places_{0};
+  // Node where a thread of the program found no place; -1: none has, since somebody there offered his.
+  alignas(cache_line_bytes) atomic<std::int32_t> place_wanted_on_{-1};
   std::vector<os::thread> threads_;
 };
 

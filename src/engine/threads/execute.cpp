@@ -85,6 +85,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   for (int round = small() ? rounds_at_least - 1 : 0;; round++) {
     if (over()) return found(nullptr);
     if (frame* f = scheduler_.take_own(s.queues)) return found(f);
+    lend_to_who_wants(s);
     const bool far = small() || round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
     if (frame* f = scheduler_.steal_round(s.queues, std::max(manners, scheduler_.manners_of(s.queues)), far)) return found(f);
     manners = sched::scheduler::manners::patient;
@@ -108,6 +109,14 @@ void engine::pause_spinning(slot& s, int round) {
   sleep.start_spinning(s.index());
   pause_between_rounds(round, s.queues, [&] { return sleep.is_lent(s.index()); });
   sleep.stop_spinning(s.index(), [&] { return scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy) || stopping_.load(std::memory_order_acquire) != 0; });
+  scheduler_.has_own_place(s.queues);
+}
+
+// To a thread of the program that has tasks of its own, and which has not found a place: this worker would only take those.
+void engine::lend_to_who_wants(slot& s) {
+  if (place_wanted_on_.load(std::memory_order_relaxed) != s.queues.node || s.depth > 0) [[likely]] return;
+  pause_spinning(s, rounds_to_lend);
+  place_wanted_on_.store(-1, std::memory_order_relaxed);
 }
 
 // Sleeps, or dozes if workers of other nodes hold something back.
@@ -129,6 +138,7 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   const held_back what = looks ? scheduler_.note_progress(s.queues) : scheduler_.note_nothing(s.queues);
   if (what == held_back::nothing) {
     scheduler_.sleep.sleep(s.index(), in_task, [&] { return anything_for(manners::greedy); }, everybody_asleep);
+    if (!in_task) scheduler_.has_own_place(s.queues);
     return manners::patient;
   }
   const manners after = scheduler_.doze(s.queues, what, dozes, [&] { return anything_for(manners::patient); }, everybody_asleep);
@@ -215,10 +225,10 @@ const char* engine::run_watched(slot& s, frame* f) {
   try {
     const bool no_data = f->has_no_data();
     if (!no_data) flow::prepare(s.flow, f);
-    const bool timed = (s.queues.finished.read() & sample_mask_) == 0 || s.queues.sizes.probing();
+    const bool timed = (s.queues.finished.read() & sample_mask_) == 0 || s.queues.sizes.probing() || !f->ops->has_run_before();
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
-    if (timed) note_time(s, begin, os::now_ns());
+    if (timed) note_time(s, *f->ops, begin, os::now_ns());
     if (shared_.several_nodes && !no_data) count_bytes(s, f);
   } catch (...) {
     cause = f->display_name();
@@ -229,8 +239,9 @@ const char* engine::run_watched(slot& s, frame* f) {
 }
 
 // Of a sample of its tasks.
-void engine::note_time(slot& s, std::uint64_t begin_ns, std::uint64_t end_ns) {
+void engine::note_time(slot& s, const detail::task_ops& ops, std::uint64_t begin_ns, std::uint64_t end_ns) {
   sched::slot_queues& q = s.queues;
+  ops.note(end_ns - begin_ns < sched::small_tasks::fast_ns ? detail::task_length::short_ : detail::task_length::long_);
   q.sizes.note(end_ns - begin_ns);
   const std::uint64_t us = std::clamp<std::uint64_t>((end_ns - begin_ns) / 1000, 1, 1'000'000);
   q.typical_task_us = static_cast<std::uint32_t>(q.typical_task_us == 0 ? us : (3ull * q.typical_task_us + us) / 4);

@@ -81,7 +81,7 @@ bool engine::stuck() {
 // that wait are asleep inside tasks, in the places of workers, somebody has to do it for them.
 void engine::all_asleep() {
   notify_waiters();
-  if (guests_in_places_.load(std::memory_order_relaxed) == 0) return;
+  if (!scheduler_.sleep.a_borrower_sleeps()) return;
   while (monitor_waiters_.load(std::memory_order_relaxed) == 0 && stuck()) {
     const std::lock_guard alone(release_mutex_);  // not with this worker's slot: its place may be borrowed by now
     std::string list = cancel_stuck(slot_to_release_);

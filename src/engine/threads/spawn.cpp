@@ -1,5 +1,5 @@
 // Where tasks come from: frames, counts, and what becomes of those that are ready when they are created.
-#include "engine/threads/engine.hpp"
+#include "engine/threads/in_place.hpp"
 
 #include <algorithm>
 #include <string>
@@ -133,7 +133,9 @@ void engine::run_created(slot& s, frame* f) {
 // A task that is ready when it is created.
 inline void engine::route_one(slot& s, frame* f) {
   if (!scheduler_.route(s.queues, f)) {
-    if (f->priority >= 0 && creator_runs_task(s)) {
+    if (s.depth == 0) {
+      if (f->priority >= 0 && guest_runs_task(s, *f->ops) && run_in_place(s, f)) return;
+    } else if (f->priority >= 0 && creator_runs_task(s, *f->ops)) {
       const frame& creator = *s.queues.running;
       if (f->scope == creator.scope) return run_in_own_scope(s, f);
       if (may_lie_on(creator, f->scope)) return run_created(s, f);
@@ -145,10 +147,11 @@ inline void engine::route_one(slot& s, frame* f) {
 
 // Whether a task that is ready when it is created is run by its creator there and then: everything it needs is in the
 // caches, and it goes through no queue. Not if that may keep others waiting: there is more in the deque than they take
-// meanwhile, many short tasks, or the larger ones of a recursion.
-inline bool engine::creator_runs_task(slot& s) const {
-  if (s.depth == 0 || static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns) return false;
-  if (!s.queues.nothing_urgent_comes()) return false;
+// meanwhile, many short tasks, or the larger ones of a recursion. And not before one like it has finished: it may wait for
+// what its creator does next.
+inline bool engine::creator_runs_task(slot& s, const detail::task_ops& ops) const {
+  if (static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns) return false;
+  if (!s.queues.nothing_urgent_comes() || !ops.has_run_before()) return false;
   if (one_worker_) return true;
   const auto searching = static_cast<std::size_t>(std::max(scheduler_.sleep.searching(), 0));
   if (s.depth >= deep_recursion) return searching == 0 && s.queues.normal.size() >= recursion_kept && scheduler_.sleep.sleeping() == 0;
@@ -157,27 +160,46 @@ inline bool engine::creator_runs_task(slot& s) const {
   return s.queues.normal.size_at_most() >= short_tasks_kept + kept_per_searcher * searching;
 }
 
+// As long as there are many others for workers to take.
+bool engine::guest_runs_task(slot& s, const detail::task_ops& ops) const {
+  if (!waiting_threads_execute_ || !ops.is_short() || !s.queues.nothing_urgent()) return false;
+  const auto searching = static_cast<std::size_t>(std::max(scheduler_.sleep.searching(), 0));
+  if (++s.looks_at_own_queue % spawns_per_look == 0) s.queues.normal.look_again();
+  return s.queues.normal.size_at_most() >= short_tasks_kept + kept_per_searcher * searching;
+}
+
 // A task of its creator's own scope is not counted there: that cannot be complete before the creator.
-bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body) {
+bool engine::run_at_once(scope_state* scope, const detail::task_ops& ops, void (*run)(void* body), void* body) {
   slot& s = current();
-  if (!creator_runs_task(s) || s.log != nullptr) return false;  // traces have frames outlive their tasks
+  if (recorder_ != nullptr) return false;  // traces have frames outlive their tasks
+  if (s.depth == 0) return guest_runs_task(s, ops) && run_in_place(s, scope, ops, run, body);
+  if (!creator_runs_task(s, ops)) return false;
   const frame& creator = *s.queues.running;
   if (scope == creator.scope) {
-    run_body_at_once(s, scope, run, body);
+    run_body_at_once(s, scope, ops, run, body);
     return true;
   }
   if (!may_lie_on(creator, scope)) return false;
-  if (scope != nullptr) scope->outstanding.fetch_add(1, std::memory_order_relaxed);
-  {
-    const run_by_creator inside(s, scope_of(creator), scope != nullptr);
-    run_body_at_once(s, scope, run, body);
-  }
-  if (scope != nullptr && scope->finish(1)) notify_all();
+  const run_by_creator inside(s, scope_of(creator), scope != nullptr);
+  run_counted_at_once(s, scope, ops, run, body);
   return true;
 }
 
+inline void engine::run_counted_at_once(slot& s, scope_state* scope, const detail::task_ops& ops, void (*run)(void* body), void* body) {
+  if (scope != nullptr) scope->outstanding.fetch_add(1, std::memory_order_relaxed);
+  run_body_at_once(s, scope, ops, run, body);
+  if (scope != nullptr && scope->finish(1)) notify_all();
+}
+
+// Null: all are busy, or the stack is no place for tasks.
+inline slot* engine::come_to_place(slot& guest) {
+  if (!knows_stack(guest)) [[unlikely]] return nullptr;
+  slot* const kept = enter_kept_place(guest);
+  return kept != nullptr ? kept : take_place_to_create(guest);
+}
+
 // It has no frame but what others may ask of a running task: its scope.
-inline void engine::run_body_at_once(slot& s, scope_state* scope, void (*run)(void* body), void* body) {
+inline void engine::run_body_at_once(slot& s, scope_state* scope, const detail::task_ops& ops, void (*run)(void* body), void* body) {
   s.queues.spawned.add(1);
   frame here{};  // in one piece: nobody looks at it from outside
   here.scope = scope;
@@ -194,11 +216,38 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, void (*run)(vo
     } catch (...) {
       record_failure(&here, std::current_exception());
     }
-    if (timed) note_time(s, begin, os::now_ns());
+    if (timed) note_time(s, ops, begin, os::now_ns());
     s.queues.running = outer;
     s.depth--;
   }
   s.queues.finished.add(1);
+}
+
+// By a thread of the program, which creates more than others take.
+bool engine::run_in_place(slot& guest, frame* f) {
+  slot* const place = come_to_place(guest);
+  if (place == nullptr) return false;
+  {
+    const in_place here(*this, *place, guest.floors);
+    if (f->scope != place->scope) enter_scope(*place, f->scope);
+    run_one(*place, f);
+    if (!place->flow.ready.empty()) route_ready(*place, false);
+    finished_one(*place);
+    return_credits(*place, 0);
+  }
+  leave_for_a_while(guest, *place);
+  return true;
+}
+
+bool engine::run_in_place(slot& guest, scope_state* scope, const detail::task_ops& ops, void (*run)(void* body), void* body) {
+  slot* const place = come_to_place(guest);
+  if (place == nullptr) return false;
+  {
+    const in_place here(*this, *place, guest.floors);
+    run_counted_at_once(*place, scope, ops, run, body);
+  }
+  leave_for_a_while(guest, *place);
+  return true;
 }
 
 }  // namespace weir::engine

@@ -17,6 +17,7 @@ namespace weir::engine {
 inline constexpr int rounds_at_least = 8;
 inline constexpr int rounds_without_yielding = 3;
 inline constexpr int spinning_round = 5;
+inline constexpr int rounds_to_lend = 3;  // some 2.5 us: who wants a place comes for each task that it creates
 inline constexpr int rounds_per_far_look = 4;    // most waits are short, and a task of another node costs more than a short wait
 inline constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
 

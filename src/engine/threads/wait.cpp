@@ -92,6 +92,7 @@ void engine::wake_nested_waiters() {
 }
 
 void engine::sleep_until(const std::function<bool()>& done) {
+  if (slot* const s = current_if_any(); s != nullptr) give_up_kept_place(*s);
   monitor_waiters_.fetch_add(1, std::memory_order_seq_cst);
   atomic_fence(std::memory_order_seq_cst);
   {
