@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/threads/bulk.hpp"
+#include "engine/threads/monitor.hpp"
 #include "flow/flow.hpp"
 #include "graph/graph.hpp"
 #include "machine/machine.hpp"
@@ -14,7 +15,6 @@
 #include <weir/error.hpp>
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
 #include <functional>
 #include <array>
@@ -229,8 +229,8 @@ class engine {
 
   // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like.
   // A worker executes other tasks meanwhile, a guest those that it may, in the place of a worker that is not busy. Throws deadlock_error if that can no longer happen; who must
-  // not be left before (may_fail is false) waits until others have been given up.
-  void wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail = true);
+  // not be left before (may_fail is false) waits until others have been given up. `of`: if it is a scope that is waited for.
+  void wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail = true, const scope_state* of = nullptr);
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
   // the worker's stack has no room for executing another one.
   void throw_if_unable_to_wait() {
@@ -249,7 +249,7 @@ class engine {
   void wait_for_workers(scope_state&);
   // As wait_for, for who must wait all the same: on a second stack if this one is used up.
   void wait_on_any_stack(scope_state&);
-  // Tells threads that sleep in wait_until to look again.
+  // Tells threads of the program that sleep to look again.
   void notify_waiters();
   // As notify_waiters, and workers that wait inside a task look again, too.
   void notify_all();
@@ -375,7 +375,7 @@ class engine {
     return s.depth > 0 && &here < s.floors.waits;
   }
   [[gnu::noinline]] void help_until_complete(slot*, scope_state&, bool may_fail);
-  void sleep_until_complete(scope_state&, bool may_fail);
+  void sleep_until_complete(const slot*, scope_state&, bool may_fail);
   bool on_second_stack(slot&, const std::function<void()>& wait);
   void pause_spinning(slot&, int round);
 
@@ -388,11 +388,15 @@ class engine {
   leaving execute_in_place(slot& place, slot& guest, const std::function<bool()>& done, const permission&);
   void stop_searching_in_place(slot& place);
 
-  void sleep_until(const std::function<bool()>& done);
   void throttle(slot&);
   void check_affinity(const task_options&) const;  // throws usage_error
   std::int64_t backlog_now() const;
   void wake_nested_waiters();
+  // Tasks or credits of the scope are done with. If those were all, who waits for it is told; it may be gone by then.
+  void finish_in(scope_state& scope, std::int64_t n) {
+    if (const std::int32_t who = scope.finish(n); who != scope_state::nobody) [[unlikely]] tell(who, &scope);
+  }
+  [[gnu::noinline]] void tell(std::int32_t who, const scope_state* of);
 
   // Giving up (give_up.cpp).
   bool stuck();
@@ -454,10 +458,8 @@ class engine {
   atomic<std::int32_t> worker_without_memory_{-1};  // one that could not be started
   atomic<std::int32_t> nested_waiters_{0};
 
-  // Threads of the program that sleep until something is done.
-  mutable std::mutex monitor_mutex_;
-  std::condition_variable monitor_;
-  alignas(cache_line_bytes) atomic<std::int32_t> monitor_waiters_{0};
+  // Threads of the program that sleep: those that wait for something, and creators that are too far ahead.
+  monitor waiting_, too_far_ahead_;
   std::mutex give_up_mutex_;
   std::string unheard_;  // guarded by it: what no thread outside of places was there to be told
   atomic<std::uint32_t> anything_unheard_{0};
@@ -491,8 +493,8 @@ inline void engine::finished_one(slot& s) {
 
 // Those that sleep because they were too far ahead: looked at now and then, as often as they look themselves.
 inline void engine::look_after_creators(slot& s) {
-  if ((s.queues.finished.read() & 255) != 0 || monitor_waiters_.load(std::memory_order_relaxed) == 0) return;
-  if (backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
+  if ((s.queues.finished.read() & 255) != 0 || !too_far_ahead_.anybody_sleeps()) return;
+  if (backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) too_far_ahead_.wake_all();
 }
 
 template <class F>

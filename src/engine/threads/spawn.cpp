@@ -172,7 +172,7 @@ bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body
     const run_by_creator inside(s, scope_of(creator), scope != nullptr);
     run_body_at_once(s, scope, run, body);
   }
-  if (scope != nullptr && scope->finish(1)) notify_all();
+  if (scope != nullptr) finish_in(*scope, 1);
   return true;
 }
 

@@ -49,7 +49,7 @@ void engine::throttle(slot& s) {
   if (s.depth == 0) {
     const auto low_water = static_cast<std::int64_t>(backlog_limit_ / 4 * 3);
     // When everybody sleeps, what is ready may depend on what is still to be created: go on.
-    sleep_until([&] {
+    too_far_ahead_.sleep_until(nullptr, [&] {
       atomic_fence(std::memory_order_seq_cst);
       return backlog_now() <= low_water || (scheduler_.sleep.sleeping() >= scheduler_.worker_count() && scheduler_.all_queues_empty());
     });
@@ -69,12 +69,8 @@ void engine::throttle(slot& s) {
 }
 
 void engine::notify_waiters() {
-  atomic_fence(std::memory_order_seq_cst);
-  if (monitor_waiters_.load(std::memory_order_relaxed) == 0) return;
-  // Empty section: a waiter that saw its condition false is either before its look or already on the condition
-  // variable.
-  { std::lock_guard guard(monitor_mutex_); }
-  monitor_.notify_all();
+  waiting_.wake_all();
+  too_far_ahead_.wake_all();
 }
 
 void engine::notify_all() {
@@ -91,14 +87,10 @@ void engine::wake_nested_waiters() {
   }
 }
 
-void engine::sleep_until(const std::function<bool()>& done) {
-  monitor_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  atomic_fence(std::memory_order_seq_cst);
-  {
-    std::unique_lock lock(monitor_mutex_);
-    monitor_.wait(lock, [&] { return done(); });
-  }
-  monitor_waiters_.fetch_sub(1, std::memory_order_relaxed);
+void engine::tell(std::int32_t who, const scope_state* of) {
+  if (who == scope_state::everybody) notify_all();
+  else if (who == scope_state::no_worker) waiting_.wake_those_about(of);
+  else scheduler_.sleep.wake(who);
 }
 
 void engine::throw_stack_is_low(const slot& s) {
@@ -110,26 +102,35 @@ void engine::throw_stack_is_low(const slot& s) {
               "(runtime_options::stack_bytes, WEIR_STACK_BYTES)");
 }
 
-// Who waits for a scope is counted there, so that whoever finishes its last task tells somebody.
+// Who waits for a scope is counted there, so that whoever finishes its last task tells this thread. A guest that is in a task
+// is woken as the worker is whose place it has.
 class counted_waiter {
  public:
-  counted_waiter(scope_state& scope, std::int64_t one) : scope_(scope), one_(one), before_(one == scope_state::one_member ? scope.add_member() : scope.add_waiter()) {
+  enum class as { member, waiter };
+  counted_waiter(scope_state& scope, as kind, const slot* s)
+      : scope_(scope), kind_(kind), who_(s != nullptr && s->depth > 0 ? scope_state::number_of_worker(s->index()) : scope_state::no_worker),
+        before_(kind == as::member ? scope.add_member(who_) : scope.add_waiter(who_)) {
     if (before_ < 0) throw error("more waits for one weir::scope at once than can be counted");
   }
-  ~counted_waiter() { scope_.remove(one_); }
+  ~counted_waiter() {
+    if (kind_ == as::member) scope_.remove_member(who_);
+    else scope_.remove_waiter(who_);
+  }
   counted_waiter(const counted_waiter&) = delete;
   counted_waiter& operator=(const counted_waiter&) = delete;
   bool is_first() const { return before_ == 0; }
 
  private:
   scope_state& scope_;
-  const std::int64_t one_, before_;
+  const as kind_;
+  const std::int32_t who_;
+  const std::int64_t before_;
 };
 
 // A task waits for the scope it belongs to: for all others in it. Should another one do the same, they wait for each other,
 // and the one that came later fails. (Were both to go on, a parent might go on before its child has.)
 void engine::wait_for_others(slot& s, scope_state& scope, bool may_fail) {
-  const counted_waiter member(scope, scope_state::one_member);
+  const counted_waiter member(scope, counted_waiter::as::member, &s);
   wait_until([&scope, first = member.is_first()] { return scope.only_members_left() && (scope.members() == 1 || !first); }, permission::for_none(), may_fail);
   if (scope.members() > 1)
     throw deadlock_error(std::string("task ") + s.queues.running->display_name() + " waits for the weir::scope it belongs to, and so does another task of that scope: each waits for the other; "
@@ -148,7 +149,7 @@ void engine::wait_for(scope_state& scope, bool may_fail) {
 
 void engine::wait_for_workers(scope_state& scope) {
   if (in_task()) return wait_for(scope);
-  if (!scope.complete()) sleep_until_complete(scope, true);
+  if (!scope.complete()) sleep_until_complete(current_if_any(), scope, true);
 }
 
 void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
@@ -166,13 +167,13 @@ void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
       return;
     }
   }
-  if (!scope.complete()) sleep_until_complete(scope, may_fail);
+  if (!scope.complete()) sleep_until_complete(s, scope, may_fail);
 }
 
 // Who is in a task executes others meanwhile.
-void engine::sleep_until_complete(scope_state& scope, bool may_fail) {
-  const counted_waiter counted(scope, scope_state::one_waiter);
-  wait_until([&scope] { return scope.complete(); }, permission::for_none(), may_fail);
+void engine::sleep_until_complete(const slot* s, scope_state& scope, bool may_fail) {
+  const counted_waiter counted(scope, counted_waiter::as::waiter, s);
+  wait_until([&scope] { return scope.complete(); }, permission::for_none(), may_fail, &scope);
 }
 
 // Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
@@ -251,7 +252,7 @@ void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fai
   }
 }
 
-void engine::wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail) {
+void engine::wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail, const scope_state* of) {
   throw_if_forked();
   slot* const s = current_if_any();  // a thread that can have none may wait all the same
   if (s != nullptr && s->depth > 0) {
@@ -266,7 +267,7 @@ void engine::wait_until(const std::function<bool()>& done, const permission& of_
   if (s != nullptr) s->flow.buffers.flush_counts();
   std::string deadlock;
   while (!done()) {
-    sleep_until([&] { return done() || stuck(); });
+    waiting_.sleep_until(of, [&] { return done() || stuck(); });
     if (done()) break;
     std::string listed = cancel_stuck(*slot_to_release(*this));
     if (deadlock.empty()) deadlock = std::move(listed);
