@@ -130,6 +130,95 @@ TEST(scope_state_model, numbers_add_up) {
   });
 }
 
+// Somebody else waits for a scope of which its maker runs a task at once and a worker another one: it sleeps until it is told.
+struct scope_of_maker {
+  scope_state s;
+  model::plain<int> of_maker{0}, of_worker{0};
+  atomic<std::uint32_t> bell{0};
+
+  void tell(std::int32_t who) {
+    if (who == scope_state::nobody) return;
+    require(who == worker, "somebody else is told");
+    bell.fetch_add(1, release);
+    model::model_atomics::wake_all(bell.get());
+  }
+  void run_at_once() {
+    s.begin_at_once();
+    of_maker.write(1);
+    tell(s.end_at_once());
+  }
+  void wait() {
+    s.add_waiter(worker);
+    heavy_fence();
+    for (std::uint32_t seen = 0; !s.complete_for_others();) {
+      if (const std::uint32_t now = bell.load(std::memory_order_acquire); now != seen) seen = now;
+      else model::model_atomics::wait(bell.get(), seen);
+    }
+  }
+};
+
+TEST(scope_state_model, who_waits_for_what_the_maker_runs_at_once_is_told) {
+  expect_passes([] {
+    scope_of_maker m;
+    parallel([&] { m.run_at_once(); }, [&] { m.wait(); });
+    m.s.remove_waiter(worker);
+    require(m.s.outstanding.load(relaxed) == 0 && m.s.at_once.load(relaxed) == 0, "something is left");
+  });
+}
+
+TEST(scope_state_model, the_task_of_the_maker_or_the_counted_one_is_the_last) {
+  expect_passes([] {
+    scope_of_maker m;
+    m.s.outstanding.store(1, relaxed);
+    parallel([&] { m.run_at_once(); }, [&] { m.of_worker.write(1), m.tell(m.s.finish(1)); },
+             [&] { m.wait(), require(m.of_worker.read() == 1, "complete, and a task is not done"); });
+  });
+}
+
+// A counted task that ends after the maker's has begun, and one that the maker's task has created.
+TEST(scope_state_model, a_task_that_the_maker_runs_is_waited_for) {
+  expect_passes([] {
+    scope_of_maker m;
+    atomic<std::uint32_t> begun{0};
+    m.s.outstanding.store(1, relaxed);
+    parallel(
+        [&] {
+          m.s.begin_at_once();
+          begun.store(1, release);
+          m.of_maker.write(1);
+          m.tell(m.s.end_at_once());
+        },
+        [&] {
+          m.of_worker.write(static_cast<int>(begun.load(std::memory_order_acquire)));
+          m.tell(m.s.finish(1));
+        },
+        [&] {
+          m.wait();
+          if (m.of_worker.read() == 1) require(m.of_maker.read() == 1, "complete, and the maker's task is not done");
+        });
+  });
+}
+
+TEST(scope_state_model, what_the_makers_task_has_created_is_waited_for) {
+  expect_passes([] {
+    scope_of_maker m;
+    bool done = false;
+    parallel(
+        [&] {
+          m.s.begin_at_once();
+          m.s.outstanding.fetch_add(1, relaxed);
+          m.of_maker.write(1);
+          m.tell(m.s.end_at_once());
+        },
+        [&] {
+          m.s.add_waiter(worker);
+          heavy_fence();
+          done = m.s.at_once.load(relaxed) != 0 && m.s.complete_for_others();
+        });
+    require(!done, "complete, and what the maker's task has created is not done");
+  });
+}
+
 TEST(scope_state_model, of_two_failures_one_is_noted) {
   expect_passes([] {
     scope_state s;

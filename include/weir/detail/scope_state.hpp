@@ -32,6 +32,11 @@ struct scope_state {
   static constexpr std::int32_t everybody = 4095, no_worker = 4094, nobody = -1;
   static constexpr std::int32_t number_of_worker(std::int32_t index) noexcept { return index < no_worker ? index : everybody; }
 
+  // The task that its maker runs at once, on top of itself, is not counted there, which would take two atomic operations, but
+  // here. Written by the thread that runs the maker only, and not set while somebody is counted as waiting. Who waits and is
+  // not the maker counts itself, passes a heavy fence, and may then rely on this: zero, and it stays so.
+  atomic<std::uint32_t> at_once{0};
+
   // Why those of its tasks that have not started are skipped. Changed by engine::end_early() and begin_anew() only: tasks
   // look at it if the engine says that there is such a scope at all.
   static constexpr std::uint32_t was_cancelled = 1, has_failed = 2;
@@ -60,11 +65,35 @@ struct scope_state {
     const std::uint64_t now = outstanding.load(std::memory_order_acquire);
     return tasks_in(now) == members_in(now);
   }
+  // The same for who is not its maker, and is counted as waiting.
+  bool complete_for_others() const noexcept { return none_at_once() && complete(); }
+  bool only_members_left_for_others() const noexcept { return none_at_once() && only_members_left(); }
+  // There is nothing to wait for, nor to tell, for its maker.
+  bool is_over() const noexcept { return complete() && !failed() && reasons_to_skip.load(std::memory_order_relaxed) == 0; }
   std::uint64_t members() const noexcept { return members_in(outstanding.load(std::memory_order_relaxed)); }
   // Who is to be told that those were all, but for members that wait.
   std::int32_t finish(std::int64_t n) noexcept {
     const std::uint64_t before = outstanding.fetch_sub(static_cast<std::uint64_t>(n), std::memory_order_release);
     return before < one_member ? nobody : to_be_told(before - static_cast<std::uint64_t>(n));
+  }
+  // By its maker.
+  void begin_at_once() noexcept {
+    at_once.store(1, std::memory_order_relaxed);
+    light_fence();
+    if (is_waited_for()) [[unlikely]] count_at_once();
+  }
+  // As finish(). Then only the maker may still use the scope: who else destroys it has to know that spawn() has returned.
+  std::int32_t end_at_once() noexcept {
+    if (at_once.load(std::memory_order_relaxed) == 0) [[unlikely]] return finish(1);
+    at_once.store(0, std::memory_order_release);
+    light_fence();
+    const std::uint64_t now = outstanding.load(std::memory_order_relaxed);
+    return now < one_member ? nobody : to_be_told(now);
+  }
+  // By the thread of the maker: as if it had been counted from the start.
+  void count_at_once() noexcept {
+    outstanding.fetch_add(1, std::memory_order_relaxed);
+    at_once.store(0, std::memory_order_release);
   }
   // Both return how many of the kind there were; -1: more than can be counted.
   std::int64_t add_member(std::int32_t who) noexcept { return add_one(one_member, most_members, who); }
@@ -94,6 +123,13 @@ struct scope_state {
   }
 
  private:
+  // Without tasks the one that ends may have seen some: then nobody was told, unless it passes this fence later.
+  bool none_at_once() const noexcept {
+    if (at_once.load(std::memory_order_acquire) == 0) return true;
+    if (!only_members_left()) return false;
+    heavy_fence();
+    return at_once.load(std::memory_order_acquire) == 0;
+  }
   static std::uint64_t tasks_in(std::uint64_t word) noexcept { return word & (one_member - 1); }
   static std::uint64_t members_in(std::uint64_t word) noexcept { return word / one_member & most_members; }
   static std::uint64_t waiters_in(std::uint64_t word) noexcept { return word / one_waiter & most_waiters; }

@@ -125,6 +125,7 @@ struct alignas(cache_line_bytes) slot {
   std::uint32_t depth = 0;              // tasks on this thread's stack
   std::uint32_t spawns_until_check = 0;
   std::uint32_t looks_at_own_queue = 0;  // by a creator of short tasks
+  std::int64_t older_tasks_end = 0;     // of its deque, when the running task began
   atomic<std::uint32_t> nested_waits{0};
   std::uint64_t waits_begun = 0;
   atomic<std::uint64_t> failing_wait{0};   // number of the innermost nested wait; 0: there is none, or it may not fail
@@ -243,6 +244,11 @@ class engine {
   void start(bulk_run&);
   void check(const detail::graph_state&) const;  // throws usage_error for an affinity that cannot be
   void check(const bulk_places&, std::size_t tasks) const;
+  // Most waits in a recursion: the calling thread has run all the tasks itself.
+  bool is_over(const scope_state& scope) const {
+    if (!scope.is_over()) return false;
+    return scope.maker != nullptr ? running_task() == scope.maker : !forked();
+  }
   // Waits for all tasks of a scope; in a task of that scope: for all others.
   void wait_for(scope_state&, bool may_fail = true);
   // The same, but who is in no task leaves them all to workers.
@@ -375,6 +381,7 @@ class engine {
     return s.depth > 0 && &here < s.floors.waits;
   }
   [[gnu::noinline]] void help_until_complete(slot*, scope_state&, bool may_fail);
+  void wait_for_scope_of_others(const slot*, scope_state&, bool may_fail);
   void sleep_until_complete(const slot*, scope_state&, bool may_fail);
   bool on_second_stack(slot&, const std::function<void()>& wait);
   void pause_spinning(slot&, int round);
@@ -393,8 +400,9 @@ class engine {
   std::int64_t backlog_now() const;
   void wake_nested_waiters();
   // Tasks or credits of the scope are done with. If those were all, who waits for it is told; it may be gone by then.
-  void finish_in(scope_state& scope, std::int64_t n) {
-    if (const std::int32_t who = scope.finish(n); who != scope_state::nobody) [[unlikely]] tell(who, &scope);
+  void finish_in(scope_state& scope, std::int64_t n) { tell_if_any(scope.finish(n), &scope); }
+  void tell_if_any(std::int32_t who, const scope_state* of) {
+    if (who != scope_state::nobody) [[unlikely]] tell(who, of);
   }
   [[gnu::noinline]] void tell(std::int32_t who, const scope_state* of);
 

@@ -140,6 +140,7 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
 void engine::run_one(slot& s, frame* f) {
   sched::slot_queues& q = s.queues;
   frame* const outer = q.running;
+  const std::int64_t outer_end = std::exchange(s.older_tasks_end, q.normal.end());
   q.running = f;
   s.depth++;
   f->state.store(detail::frame_state::running, std::memory_order_relaxed);
@@ -157,6 +158,7 @@ void engine::run_one(slot& s, frame* f) {
     }
   }
   q.running = outer;
+  s.older_tasks_end = outer_end;
   s.depth--;
 }
 

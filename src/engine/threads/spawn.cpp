@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace weir::engine {
 namespace {
@@ -14,11 +15,10 @@ constexpr std::size_t kept_per_searcher = 8;  // of workers that are looking for
 // How often their number is looked at, in tasks created: it is in a line that thieves write.
 constexpr std::uint32_t spawns_per_look = 16;
 
-// So many tasks on top of one another are a recursion's, and what waits in the deque is larger than what comes. Less
-// deep: a loop that creates large tasks is taken for one, and runs them itself while it should create others. Deeper:
-// more of a recursion goes through queues.
-constexpr std::uint32_t deep_recursion = 8;
-constexpr std::size_t recursion_kept = 2;
+// What was in the deque when the creator began is of an outer level of a recursion, and larger than what comes; a loop that
+// creates large tasks finds nothing there. So many of these, and one more for each worker that is not busy, are left to
+// others. More: more of a recursion goes through queues. Fewer: who comes for one finds it gone.
+constexpr std::int64_t older_tasks_kept = 2;
 
 }  // namespace
 
@@ -145,13 +145,14 @@ inline void engine::route_one(slot& s, frame* f) {
 
 // Whether a task that is ready when it is created is run by its creator there and then: everything it needs is in the
 // caches, and it goes through no queue. Not if that may keep others waiting: there is more in the deque than they take
-// meanwhile, many short tasks, or the larger ones of a recursion.
+// meanwhile, larger tasks of outer levels, or many short ones.
 inline bool engine::creator_runs_task(slot& s) const {
   if (s.depth == 0 || static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns) return false;
   if (!s.queues.nothing_urgent_comes()) return false;
   if (one_worker_) return true;
   const auto searching = static_cast<std::size_t>(std::max(scheduler_.sleep.searching(), 0));
-  if (s.depth >= deep_recursion) return searching == 0 && s.queues.normal.size() >= recursion_kept && scheduler_.sleep.sleeping() == 0;
+  const int not_busy = static_cast<int>(searching) + std::max(scheduler_.sleep.sleeping(), 0);
+  if (s.queues.normal.left_before(s.older_tasks_end) >= older_tasks_kept + not_busy) return true;
   if (!s.queues.sizes.none_long()) return false;
   if (++s.looks_at_own_queue % spawns_per_look == 0) s.queues.normal.look_again();
   return s.queues.normal.size_at_most() >= short_tasks_kept + kept_per_searcher * searching;
@@ -167,12 +168,12 @@ bool engine::run_at_once(scope_state* scope, void (*run)(void* body), void* body
     return true;
   }
   if (!may_lie_on(creator, scope)) return false;
-  if (scope != nullptr) scope->outstanding.fetch_add(1, std::memory_order_relaxed);
+  if (scope != nullptr) scope->begin_at_once();
   {
     const run_by_creator inside(s, scope_of(creator), scope != nullptr);
     run_body_at_once(s, scope, run, body);
   }
-  if (scope != nullptr) finish_in(*scope, 1);
+  if (scope != nullptr) tell_if_any(scope->end_at_once(), scope);
   return true;
 }
 
@@ -185,6 +186,7 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, void (*run)(vo
     record_skipped(&here, of_ended_scope);
   } else {
     frame* const outer = s.queues.running;
+    const std::int64_t outer_end = std::exchange(s.older_tasks_end, s.queues.normal.end());
     s.queues.running = &here;
     s.depth++;
     const bool timed = !one_worker_ && ((s.queues.finished.read() & (tasks_per_sample - 1)) == 0 || s.queues.sizes.probing());
@@ -195,7 +197,9 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, void (*run)(vo
       record_failure(&here, std::current_exception());
     }
     if (timed) note_time(s, begin, os::now_ns());
+    if (timed && s.outside != nullptr) s.queues.sizes.note_wait();  // its creator will wait for the scope that it has made
     s.queues.running = outer;
+    s.older_tasks_end = outer_end;
     s.depth--;
   }
   s.queues.finished.add(1);

@@ -130,8 +130,10 @@ class counted_waiter {
 // A task waits for the scope it belongs to: for all others in it. Should another one do the same, they wait for each other,
 // and the one that came later fails. (Were both to go on, a parent might go on before its child has.)
 void engine::wait_for_others(slot& s, scope_state& scope, bool may_fail) {
+  if (s.outside != nullptr && scope.at_once.load(std::memory_order_relaxed) != 0) scope.count_at_once();
   const counted_waiter member(scope, counted_waiter::as::member, &s);
-  wait_until([&scope, first = member.is_first()] { return scope.only_members_left() && (scope.members() == 1 || !first); }, permission::for_none(), may_fail);
+  if (scope.maker != nullptr) heavy_fence();
+  wait_until([&scope, first = member.is_first()] { return scope.only_members_left_for_others() && (scope.members() == 1 || !first); }, permission::for_none(), may_fail);
   if (scope.members() > 1)
     throw deadlock_error(std::string("task ") + s.queues.running->display_name() + " waits for the weir::scope it belongs to, and so does another task of that scope: each waits for the other; "
                          "expected at most one such task, and a scope of its own in each of the others");
@@ -144,7 +146,15 @@ void engine::wait_for(scope_state& scope, bool may_fail) {
     s->queues.sizes.note_wait();
     if (s->queues.running->scope == &scope) [[unlikely]] return wait_for_others(*s, scope, may_fail);
   }
+  if (scope.maker != nullptr && running_task() != scope.maker) [[unlikely]] return wait_for_scope_of_others(s, scope, may_fail);
   if (!scope.complete()) help_until_complete(s, scope, may_fail);
+}
+
+// Its maker may be running one of its tasks, which is not counted unless it knows that somebody else waits.
+void engine::wait_for_scope_of_others(const slot* s, scope_state& scope, bool may_fail) {
+  const counted_waiter counted(scope, counted_waiter::as::waiter, s);
+  heavy_fence();
+  wait_until([&scope] { return scope.complete_for_others(); }, permission::for_scope(scope), may_fail, &scope);
 }
 
 void engine::wait_for_workers(scope_state& scope) {
