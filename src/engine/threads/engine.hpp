@@ -125,7 +125,7 @@ struct alignas(cache_line_bytes) slot {
   std::uint32_t depth = 0;              // tasks on this thread's stack
   std::uint32_t spawns_until_check = 0;
   std::uint32_t looks_at_own_queue = 0;  // by a creator of short tasks
-  std::int64_t older_tasks_end = 0;     // of its deque, when the running task began
+  std::int64_t older_tasks_end = 0;      // of its deque, when the task began that creates or lies below in its scope
   atomic<std::uint32_t> nested_waits{0};
   std::uint64_t waits_begun = 0;
   atomic<std::uint64_t> failing_wait{0};   // number of the innermost nested wait; 0: there is none, or it may not fail
@@ -146,14 +146,29 @@ struct alignas(cache_line_bytes) slot {
   int index() const { return queues.index; }
 };
 
+// While a worker executes tasks on top of a creator.
+class older_tasks_kept_in_mind {
+ public:
+  explicit older_tasks_kept_in_mind(slot& s) noexcept : slot_(s), end_(s.older_tasks_end) {}
+  ~older_tasks_kept_in_mind() { slot_.older_tasks_end = end_; }
+  older_tasks_kept_in_mind(const older_tasks_kept_in_mind&) = delete;
+  older_tasks_kept_in_mind& operator=(const older_tasks_kept_in_mind&) = delete;
+
+ private:
+  slot& slot_;
+  const std::int64_t end_;
+};
+
 // While a creator runs a task of another scope than its own at once: what is outside of that, other than of a task from
-// a queue. A scope that the creator itself has made is waited for by it. The runtime's own has nothing to do with it.
+// a queue. A scope that the creator itself has made is waited for by it. The runtime's own has nothing to do with it. What is
+// in the deque by now is older than what the task will create.
 class run_by_creator {
  public:
   // `made_by_it`: the task's scope was made by its creator. Else it is the runtime's.
   run_by_creator(slot& s, const scope_state& creators, bool made_by_it) noexcept
-      : slot_(s), before_(s.outside), out_{&creators, before_} {
+      : slot_(s), before_(s.outside), out_{&creators, before_}, creators_mark_(s) {
     s.outside = made_by_it ? &out_ : nullptr;
+    s.older_tasks_end = s.queues.normal.end();
   }
   ~run_by_creator() { slot_.outside = before_; }
   run_by_creator(const run_by_creator&) = delete;
@@ -163,6 +178,7 @@ class run_by_creator {
   slot& slot_;
   const scope_outside* const before_;
   const scope_outside out_;
+  const older_tasks_kept_in_mind creators_mark_;
 };
 
 // The slot a thread uses in some engine.

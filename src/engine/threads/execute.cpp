@@ -140,7 +140,6 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
 void engine::run_one(slot& s, frame* f) {
   sched::slot_queues& q = s.queues;
   frame* const outer = q.running;
-  const std::int64_t outer_end = std::exchange(s.older_tasks_end, q.normal.end());
   q.running = f;
   s.depth++;
   f->state.store(detail::frame_state::running, std::memory_order_relaxed);
@@ -158,7 +157,6 @@ void engine::run_one(slot& s, frame* f) {
     }
   }
   q.running = outer;
-  s.older_tasks_end = outer_end;
   s.depth--;
 }
 
@@ -166,6 +164,7 @@ void engine::execute(slot& s, frame* f) {
   frame* const outer = s.queues.running;
   scope_state* const outer_scope = s.scope;
   const scope_outside* const outside = std::exchange(s.outside, nullptr);
+  s.older_tasks_end = s.queues.normal.end();  // whoever executes tasks on top of a creator restores it
   while (f != nullptr) {
     if (f->scope != s.scope) enter_scope(s, f->scope);
     run_one(s, f);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 namespace weir::engine {
 namespace {
@@ -186,7 +185,6 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, void (*run)(vo
     record_skipped(&here, of_ended_scope);
   } else {
     frame* const outer = s.queues.running;
-    const std::int64_t outer_end = std::exchange(s.older_tasks_end, s.queues.normal.end());
     s.queues.running = &here;
     s.depth++;
     const bool timed = !one_worker_ && ((s.queues.finished.read() & (tasks_per_sample - 1)) == 0 || s.queues.sizes.probing());
@@ -199,7 +197,6 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, void (*run)(vo
     if (timed) note_time(s, begin, os::now_ns());
     if (timed && s.outside != nullptr) s.queues.sizes.note_wait();  // its creator will wait for the scope that it has made
     s.queues.running = outer;
-    s.older_tasks_end = outer_end;
     s.depth--;
   }
   s.queues.finished.add(1);

@@ -60,6 +60,7 @@ void engine::throttle(slot& s) {
   const std::int64_t enough = static_cast<std::int64_t>(backlog_limit_) - std::min<std::int64_t>(most_helped, static_cast<std::int64_t>(backlog_limit_) / 4);
   const std::int64_t excess = backlog_now() - enough;
   const std::uint64_t end = s.queues.finished.read() + static_cast<std::uint64_t>(std::max<std::int64_t>(excess, 0));
+  const older_tasks_kept_in_mind creators(s);
   while (s.queues.finished.read() < end) {
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient, true);
@@ -166,6 +167,7 @@ void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
   const auto complete = [&scope] { return scope.complete(); };
   if (s != nullptr && s->depth > 0) {
     if (s->floors.of_guest && stack_is_low(*s) && on_second_stack(*s, [&] { wait_for(scope, may_fail); })) return;
+    const older_tasks_kept_in_mind creators(*s);
     while (!scope.complete()) {
       frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
@@ -253,6 +255,7 @@ class nested_wait {
 
 void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fail) {
   const nested_wait here(s, nested_waiters_, may_fail);
+  const older_tasks_kept_in_mind creators(s);
   const std::function<bool()> over = [&] { return done() || here.is_given_up(); };
   while (!done()) {
     if (here.is_given_up()) throw deadlock_error(s.given_up_because);
