@@ -25,7 +25,8 @@ class scope {
     if (!state_.complete() || state_.reasons_to_skip.load(std::memory_order_relaxed) != 0) end();
   }
 
-  // As runtime::spawn, but the task belongs to this scope.
+  // As runtime::spawn, but the task belongs to this scope. Who destroys a scope that another thread's task has made, and
+  // spawns through, has to know that its spawn() has returned.
   template <class... Args>
     requires(!detail::starts_with_options<Args...>)
   void spawn(Args&&... args) {

@@ -362,6 +362,7 @@ inline void scope::wait_by(WaitFor&& wait_for) {
 }
 
 void scope::wait() {
+  if (runtime_->engine.is_over(state_)) [[likely]] return;
   wait_by([this](engine::engine& e) { e.wait_for(state_); });
 }
 void scope::wait_for_workers() {

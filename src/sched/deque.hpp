@@ -54,6 +54,9 @@ class deque {
   // Owner only: at most so many, without a look at the thieves' line; look_again() brings it up to date.
   std::size_t size_at_most() const { return static_cast<std::size_t>(bottom_.load(std::memory_order_relaxed) - known_top_); }
   void look_again() { known_top_ = top_.load(std::memory_order_acquire); }
+  // Owner only: where the next item goes, and how many of those are left that were there when that was at `end`.
+  std::int64_t end() const { return bottom_.load(std::memory_order_relaxed); }
+  std::int64_t left_before(std::int64_t end) const { return end - top_.load(std::memory_order_relaxed); }
   // Owner only.
   std::size_t capacity() const { return own_ring_->mask + 1; }
 

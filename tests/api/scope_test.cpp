@@ -110,6 +110,41 @@ TEST(scope, options_reach_its_tasks) {
   EXPECT_EQ(node, 1);
 }
 
+// Its maker runs them on top of itself, and counts them only if it knows of the thread.
+TEST(scope, a_thread_waits_for_what_the_maker_runs_at_once) {
+  constexpr int most_tasks = 20'000;
+  for (const int workers : {1, 2}) {
+    runtime rt({.workers = workers});
+    std::atomic<scope*> made{nullptr};
+    std::atomic<int> begun{0}, done{0}, missed{0};
+    std::atomic<bool> over{false};
+    std::thread waits([&] {
+      scope* s = nullptr;
+      while ((s = made) == nullptr) std::this_thread::yield();
+      while (begun < most_tasks) {
+        const int before = begun;
+        s->wait();
+        if (done < before) missed++;
+      }
+      over = true;
+    });
+    rt.run([&] {
+      scope s(rt);
+      made = &s;
+      for (int i = 0; i < most_tasks; i++)
+        s.spawn([&] {
+          begun++;
+          done++;
+        });
+      s.wait();
+      while (!over) std::this_thread::yield();
+    });
+    waits.join();
+    EXPECT_EQ(missed, 0);
+    EXPECT_EQ(done, most_tasks);
+  }
+}
+
 TEST(scope, run_is_a_scope_around_a_control_program) {
   runtime rt({.workers = 2});
   std::atomic<int> done{0};

@@ -33,7 +33,9 @@ bool engine::execute_while_waiting(slot& guest, const std::function<bool()>& don
     place = slot_at(worker);
   }
   const leaving how = [&] {
-    const in_place here(*this, *place, guest.floors);
+    stack_floors floors = guest.floors;
+    floors.only = &may_run;
+    const in_place here(*this, *place, floors);
     return execute_in_place(*place, guest, done, may_run, searches_at_first);
   }();
   leave_place(guest, how);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/threads/bulk.hpp"
+#include "engine/threads/monitor.hpp"
 #include "flow/flow.hpp"
 #include "graph/graph.hpp"
 #include "machine/machine.hpp"
@@ -14,7 +15,6 @@
 #include <weir/error.hpp>
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
 #include <functional>
 #include <array>
@@ -31,6 +31,8 @@ using detail::frame;
 using detail::scope_state;
 using sched::counter;
 
+class permission;
+
 // How far down a worker's stack tasks may be run on top of others. Where waiting needs that, until little is left; what a
 // creator could as well leave to others, only in the upper half and some MiB: tasks below it may have large frames.
 struct stack_floors {
@@ -43,6 +45,7 @@ struct stack_floors {
   const char* spawns = nullptr;
   std::size_t stack_bytes = 0;
   bool of_guest = false;  // a thread of the program has the place of this worker
+  const permission* only = nullptr;  // what may be executed on it; null: anything
 
   stack_floors() = default;
   explicit stack_floors(const os::stack_bounds& s, bool guest = false) : of_guest(guest) {
@@ -127,6 +130,7 @@ struct alignas(cache_line_bytes) slot {
   std::uint32_t depth = 0;              // tasks on this thread's stack
   std::uint32_t spawns_until_check = 0;
   std::uint32_t looks_at_own_queue = 0;  // by a creator of short tasks
+  std::int64_t older_tasks_end = 0;      // of its deque, when the task began that creates or lies below in its scope
   atomic<std::uint32_t> nested_waits{0};
   std::uint64_t waits_begun = 0;
   atomic<std::uint64_t> failing_wait{0};   // number of the innermost nested wait; 0: there is none, or it may not fail
@@ -149,14 +153,29 @@ struct alignas(cache_line_bytes) slot {
   int index() const { return queues.index; }
 };
 
+// While a worker executes tasks on top of a creator.
+class older_tasks_kept_in_mind {
+ public:
+  explicit older_tasks_kept_in_mind(slot& s) noexcept : slot_(s), end_(s.older_tasks_end) {}
+  ~older_tasks_kept_in_mind() { slot_.older_tasks_end = end_; }
+  older_tasks_kept_in_mind(const older_tasks_kept_in_mind&) = delete;
+  older_tasks_kept_in_mind& operator=(const older_tasks_kept_in_mind&) = delete;
+
+ private:
+  slot& slot_;
+  const std::int64_t end_;
+};
+
 // While a creator runs a task of another scope than its own at once: what is outside of that, other than of a task from
-// a queue. A scope that the creator itself has made is waited for by it. The runtime's own has nothing to do with it.
+// a queue. A scope that the creator itself has made is waited for by it. The runtime's own has nothing to do with it. What is
+// in the deque by now is older than what the task will create.
 class run_by_creator {
  public:
   // `made_by_it`: the task's scope was made by its creator. Else it is the runtime's.
   run_by_creator(slot& s, const scope_state& creators, bool made_by_it) noexcept
-      : slot_(s), before_(s.outside), out_{&creators, before_} {
+      : slot_(s), before_(s.outside), out_{&creators, before_}, creators_mark_(s) {
     s.outside = made_by_it ? &out_ : nullptr;
+    s.older_tasks_end = s.queues.normal.end();
   }
   ~run_by_creator() { slot_.outside = before_; }
   run_by_creator(const run_by_creator&) = delete;
@@ -166,6 +185,7 @@ class run_by_creator {
   slot& slot_;
   const scope_outside* const before_;
   const scope_outside out_;
+  const older_tasks_kept_in_mind creators_mark_;
 };
 
 // The slot a thread uses in some engine.
@@ -233,8 +253,8 @@ class engine {
 
   // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like.
   // A worker executes other tasks meanwhile, a guest those that it may, in the place of a worker that is not busy. Throws deadlock_error if that can no longer happen; who must
-  // not be left before (may_fail is false) waits until others have been given up.
-  void wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail = true);
+  // not be left before (may_fail is false) waits until others have been given up. `of`: if it is a scope that is waited for.
+  void wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail = true, const scope_state* of = nullptr);
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
   // the worker's stack has no room for executing another one.
   void throw_if_unable_to_wait() {
@@ -247,13 +267,18 @@ class engine {
   void start(bulk_run&);
   void check(const detail::graph_state&) const;  // throws usage_error for an affinity that cannot be
   void check(const bulk_places&, std::size_t tasks) const;
+  // Most waits in a recursion: the calling thread has run all the tasks itself.
+  bool is_over(const scope_state& scope) const {
+    if (!scope.is_over()) return false;
+    return scope.maker != nullptr ? running_task() == scope.maker : !forked();
+  }
   // Waits for all tasks of a scope; in a task of that scope: for all others.
   void wait_for(scope_state&, bool may_fail = true);
   // The same, but who is in no task leaves them all to workers.
   void wait_for_workers(scope_state&);
   // As wait_for, for who must wait all the same: on a second stack if this one is used up.
   void wait_on_any_stack(scope_state&);
-  // Tells threads that sleep in wait_until to look again.
+  // Tells threads of the program that sleep to look again.
   void notify_waiters();
   // As notify_waiters, and workers that wait inside a task look again, too.
   void notify_all();
@@ -383,8 +408,10 @@ class engine {
     char here;
     return s.depth > 0 && &here < s.floors.waits;
   }
+  static bool may_execute(const slot& s, const frame& f) { return s.floors.only == nullptr || s.floors.only->allows(f); }
   [[gnu::noinline]] void help_until_complete(slot*, scope_state&, bool may_fail);
-  void sleep_until_complete(scope_state&, bool may_fail);
+  void wait_for_scope_of_others(const slot*, scope_state&, bool may_fail);
+  void sleep_until_complete(const slot*, scope_state&, bool may_fail);
   bool on_second_stack(slot&, const std::function<void()>& wait);
   void pause_spinning(slot&, int round);
   void lend_to_who_wants(slot&);
@@ -410,11 +437,16 @@ class engine {
   [[gnu::noinline]] bool run_in_place(slot& guest, frame*);
   [[gnu::noinline]] bool run_in_place(slot& guest, scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
 
-  void sleep_until(const std::function<bool()>& done);
   void throttle(slot&);
   void check_affinity(const task_options&) const;  // throws usage_error
   std::int64_t backlog_now() const;
   void wake_nested_waiters();
+  // Tasks or credits of the scope are done with. If those were all, who waits for it is told; it may be gone by then.
+  void finish_in(scope_state& scope, std::int64_t n) { tell_if_any(scope.finish(n), &scope); }
+  void tell_if_any(std::int32_t who, const scope_state* of) {
+    if (who != scope_state::nobody) [[unlikely]] tell(who, of);
+  }
+  [[gnu::noinline]] void tell(std::int32_t who, const scope_state* of);
 
   // Giving up (give_up.cpp).
   bool stuck();
@@ -476,10 +508,8 @@ class engine {
   atomic<std::int32_t> worker_without_memory_{-1};  // one that could not be started
   atomic<std::int32_t> nested_waiters_{0};
 
-  // Threads of the program that sleep until something is done.
-  mutable std::mutex monitor_mutex_;
-  std::condition_variable monitor_;
-  alignas(cache_line_bytes) atomic<std::int32_t> monitor_waiters_{0};
+  // Threads of the program that sleep: those that wait for something, and creators that are too far ahead.
+  monitor waiting_, too_far_ahead_;
   std::mutex give_up_mutex_;
   std::string unheard_;  // guarded by it: what no thread outside of places was there to be told
   atomic<std::uint32_t> anything_unheard_{0};
@@ -514,8 +544,8 @@ inline void engine::finished_one(slot& s) {
 
 // Those that sleep because they were too far ahead: looked at now and then, as often as they look themselves.
 inline void engine::look_after_creators(slot& s) {
-  if ((s.queues.finished.read() & 255) != 0 || monitor_waiters_.load(std::memory_order_relaxed) == 0) return;
-  if (backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) notify_waiters();
+  if ((s.queues.finished.read() & 255) != 0 || !too_far_ahead_.anybody_sleeps()) return;
+  if (backlog_now() <= static_cast<std::int64_t>(backlog_limit_ / 4 * 3)) too_far_ahead_.wake_all();
 }
 
 template <class F>

@@ -21,7 +21,7 @@ void destroy_closure(frame* f) noexcept {
 
 void engine::start(detail::graph_state& g) {
   slot& s = current();
-  g.scope.outstanding.fetch_add(static_cast<std::int64_t>(g.tasks.size()), std::memory_order_relaxed);
+  g.scope.outstanding.fetch_add(g.tasks.size(), std::memory_order_relaxed);
   s.recorded.add(std::uint64_t{0} - g.tasks.size());
   s.queues.spawned.add(g.tasks.size());
   g.start(s.flow.ready);
@@ -89,7 +89,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     const bool far = small() || round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
     if (frame* f = scheduler_.steal_round(s.queues, std::max(manners, scheduler_.manners_of(s.queues)), far)) return found(f);
     manners = sched::scheduler::manners::patient;
-    if (round % 8 == 0 && monitor_waiters_.load(std::memory_order_relaxed) > 0 && nobody_busy() && quiescent()) notify_waiters();
+    if (round % 8 == 0 && waiting_.anybody_sleeps() && nobody_busy() && quiescent()) notify_waiters();
     if (round < rounds_at_least || spin.goes_on()) {
       if (spin.longer_than(scheduler_.doze_microseconds(s.queues))) manners = scheduler_.spun(s.queues);
       else if (spin.lasts(scheduler_.hunger_microseconds(s.queues))) scheduler_.grow_hungry(s.queues, sched::slot_queues::hunger::some);
@@ -174,6 +174,7 @@ void engine::execute(slot& s, frame* f) {
   frame* const outer = s.queues.running;
   scope_state* const outer_scope = s.scope;
   const scope_outside* const outside = std::exchange(s.outside, nullptr);
+  s.older_tasks_end = s.queues.normal.end();  // whoever executes tasks on top of a creator restores it
   while (f != nullptr) {
     if (f->scope != s.scope) enter_scope(s, f->scope);
     run_one(s, f);
@@ -200,7 +201,7 @@ void engine::return_credits(slot& s, std::int64_t keep) {
   const std::int64_t n = s.credits - keep;
   if (n <= 0) return;
   s.credits = keep;
-  if (s.scope->finish(n)) notify_all();
+  finish_in(*s.scope, n);
 }
 
 // What most engines do without.

@@ -82,7 +82,7 @@ bool engine::stuck() {
 void engine::all_asleep() {
   notify_waiters();
   if (!scheduler_.sleep.a_borrower_sleeps()) return;
-  while (monitor_waiters_.load(std::memory_order_relaxed) == 0 && stuck()) {
+  while (!waiting_.anybody_sleeps() && !too_far_ahead_.anybody_sleeps() && stuck()) {
     const std::lock_guard alone(release_mutex_);  // not with this worker's slot: its place may be borrowed by now
     std::string list = cancel_stuck(slot_to_release_);
     const std::lock_guard guard(give_up_mutex_);
@@ -155,8 +155,7 @@ bool engine::release_scopes(const std::vector<frame*>& waiting) {
     given_up_.outstanding.fetch_add(1, std::memory_order_relaxed);
     f->scope = &given_up_;
   }
-  for (scope_state* scope : of)
-    if (scope->finish(1)) notify_all();
+  for (scope_state* scope : of) finish_in(*scope, 1);
   return !of.empty();
 }
 

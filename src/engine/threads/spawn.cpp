@@ -14,11 +14,10 @@ constexpr std::size_t kept_per_searcher = 8;  // of workers that are looking for
 // How often their number is looked at, in tasks created: it is in a line that thieves write.
 constexpr std::uint32_t spawns_per_look = 16;
 
-// So many tasks on top of one another are a recursion's, and what waits in the deque is larger than what comes. Less
-// deep: a loop that creates large tasks is taken for one, and runs them itself while it should create others. Deeper:
-// more of a recursion goes through queues.
-constexpr std::uint32_t deep_recursion = 8;
-constexpr std::size_t recursion_kept = 2;
+// What was in the deque when the creator began is of an outer level of a recursion, and larger than what comes; a loop that
+// creates large tasks finds nothing there. So many of these, and one more for each worker that is not busy, are left to
+// others. More: more of a recursion goes through queues. Fewer: who comes for one finds it gone.
+constexpr std::int64_t older_tasks_kept = 2;
 
 }  // namespace
 
@@ -147,14 +146,15 @@ inline void engine::route_one(slot& s, frame* f) {
 
 // Whether a task that is ready when it is created is run by its creator there and then: everything it needs is in the
 // caches, and it goes through no queue. Not if that may keep others waiting: there is more in the deque than they take
-// meanwhile, many short tasks, or the larger ones of a recursion. And not before one like it has finished: it may wait for
-// what its creator does next.
+// meanwhile, larger tasks of outer levels, or many short ones. And not before one like it has finished: it may wait for what
+// its creator does next.
 inline bool engine::creator_runs_task(slot& s, const detail::task_ops& ops) const {
   if (static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns) return false;
   if (!s.queues.nothing_urgent_comes() || !ops.has_run_before()) return false;
   if (one_worker_) return true;
   const auto searching = static_cast<std::size_t>(std::max(scheduler_.sleep.searching(), 0));
-  if (s.depth >= deep_recursion) return searching == 0 && s.queues.normal.size() >= recursion_kept && scheduler_.sleep.sleeping() == 0;
+  const int not_busy = static_cast<int>(searching) + std::max(scheduler_.sleep.sleeping(), 0);
+  if (s.queues.normal.left_before(s.older_tasks_end) >= older_tasks_kept + not_busy) return true;
   if (!s.queues.sizes.none_long()) return false;
   if (++s.looks_at_own_queue % spawns_per_look == 0) s.queues.normal.look_again();
   return s.queues.normal.size_at_most() >= short_tasks_kept + kept_per_searcher * searching;
@@ -180,15 +180,19 @@ bool engine::run_at_once(scope_state* scope, const detail::task_ops& ops, void (
     return true;
   }
   if (!may_lie_on(creator, scope)) return false;
-  const run_by_creator inside(s, scope_of(creator), scope != nullptr);
-  run_counted_at_once(s, scope, ops, run, body);
+  if (scope != nullptr) scope->begin_at_once();
+  {
+    const run_by_creator inside(s, scope_of(creator), scope != nullptr);
+    run_body_at_once(s, scope, ops, run, body);
+  }
+  if (scope != nullptr) tell_if_any(scope->end_at_once(), scope);
   return true;
 }
 
 inline void engine::run_counted_at_once(slot& s, scope_state* scope, const detail::task_ops& ops, void (*run)(void* body), void* body) {
   if (scope != nullptr) scope->outstanding.fetch_add(1, std::memory_order_relaxed);
   run_body_at_once(s, scope, ops, run, body);
-  if (scope != nullptr && scope->finish(1)) notify_all();
+  if (scope != nullptr) finish_in(*scope, 1);
 }
 
 // Null: all are busy, or the stack is no place for tasks.
@@ -217,6 +221,7 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, const detail::
       record_failure(&here, std::current_exception());
     }
     if (timed) note_time(s, ops, begin, os::now_ns());
+    if (timed && s.outside != nullptr) s.queues.sizes.note_wait();  // its creator will wait for the scope that it has made
     s.queues.running = outer;
     s.depth--;
   }
@@ -229,6 +234,7 @@ bool engine::run_in_place(slot& guest, frame* f) {
   if (place == nullptr) return false;
   {
     const in_place here(*this, *place, guest.floors);
+    place->older_tasks_end = place->queues.normal.end();
     if (f->scope != place->scope) enter_scope(*place, f->scope);
     run_one(*place, f);
     if (!place->flow.ready.empty()) route_ready(*place, false);
@@ -244,6 +250,7 @@ bool engine::run_in_place(slot& guest, scope_state* scope, const detail::task_op
   if (place == nullptr) return false;
   {
     const in_place here(*this, *place, guest.floors);
+    place->older_tasks_end = place->queues.normal.end();
     run_counted_at_once(*place, scope, ops, run, body);
   }
   leave_for_a_while(guest, *place);

@@ -49,7 +49,8 @@ void engine::throttle(slot& s) {
   if (s.depth == 0) {
     const auto low_water = static_cast<std::int64_t>(backlog_limit_ / 4 * 3);
     // When everybody sleeps, what is ready may depend on what is still to be created: go on.
-    sleep_until([&] {
+    give_up_kept_place(s);
+    too_far_ahead_.sleep_until(nullptr, [&] {
       atomic_fence(std::memory_order_seq_cst);
       return backlog_now() <= low_water || (scheduler_.sleep.sleeping() >= scheduler_.worker_count() && scheduler_.all_queues_empty());
     });
@@ -60,6 +61,7 @@ void engine::throttle(slot& s) {
   const std::int64_t enough = static_cast<std::int64_t>(backlog_limit_) - std::min<std::int64_t>(most_helped, static_cast<std::int64_t>(backlog_limit_) / 4);
   const std::int64_t excess = backlog_now() - enough;
   const std::uint64_t end = s.queues.finished.read() + static_cast<std::uint64_t>(std::max<std::int64_t>(excess, 0));
+  const older_tasks_kept_in_mind creators(s);
   while (s.queues.finished.read() < end) {
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient, true);
@@ -69,12 +71,8 @@ void engine::throttle(slot& s) {
 }
 
 void engine::notify_waiters() {
-  atomic_fence(std::memory_order_seq_cst);
-  if (monitor_waiters_.load(std::memory_order_relaxed) == 0) return;
-  // Empty section: a waiter that saw its condition false is either before its look or already on the condition
-  // variable.
-  { std::lock_guard guard(monitor_mutex_); }
-  monitor_.notify_all();
+  waiting_.wake_all();
+  too_far_ahead_.wake_all();
 }
 
 void engine::notify_all() {
@@ -91,15 +89,10 @@ void engine::wake_nested_waiters() {
   }
 }
 
-void engine::sleep_until(const std::function<bool()>& done) {
-  if (slot* const s = current_if_any(); s != nullptr) give_up_kept_place(*s);
-  monitor_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  atomic_fence(std::memory_order_seq_cst);
-  {
-    std::unique_lock lock(monitor_mutex_);
-    monitor_.wait(lock, [&] { return done(); });
-  }
-  monitor_waiters_.fetch_sub(1, std::memory_order_relaxed);
+void engine::tell(std::int32_t who, const scope_state* of) {
+  if (who == scope_state::everybody) notify_all();
+  else if (who == scope_state::no_worker) waiting_.wake_those_about(of);
+  else scheduler_.sleep.wake(who);
 }
 
 void engine::throw_stack_is_low(const slot& s) {
@@ -111,27 +104,38 @@ void engine::throw_stack_is_low(const slot& s) {
               "(runtime_options::stack_bytes, WEIR_STACK_BYTES)");
 }
 
-// Who waits for a scope is counted there, so that whoever finishes its last task tells somebody.
+// Who waits for a scope is counted there, so that whoever finishes its last task tells this thread. A guest that is in a task
+// is woken as the worker is whose place it has.
 class counted_waiter {
  public:
-  counted_waiter(scope_state& scope, std::int64_t one) : scope_(scope), one_(one), before_(one == scope_state::one_member ? scope.add_member() : scope.add_waiter()) {
+  enum class as { member, waiter };
+  counted_waiter(scope_state& scope, as kind, const slot* s)
+      : scope_(scope), kind_(kind), who_(s != nullptr && s->depth > 0 ? scope_state::number_of_worker(s->index()) : scope_state::no_worker),
+        before_(kind == as::member ? scope.add_member(who_) : scope.add_waiter(who_)) {
     if (before_ < 0) throw error("more waits for one weir::scope at once than can be counted");
   }
-  ~counted_waiter() { scope_.remove(one_); }
+  ~counted_waiter() {
+    if (kind_ == as::member) scope_.remove_member(who_);
+    else scope_.remove_waiter(who_);
+  }
   counted_waiter(const counted_waiter&) = delete;
   counted_waiter& operator=(const counted_waiter&) = delete;
   bool is_first() const { return before_ == 0; }
 
  private:
   scope_state& scope_;
-  const std::int64_t one_, before_;
+  const as kind_;
+  const std::int32_t who_;
+  const std::int64_t before_;
 };
 
 // A task waits for the scope it belongs to: for all others in it. Should another one do the same, they wait for each other,
 // and the one that came later fails. (Were both to go on, a parent might go on before its child has.)
 void engine::wait_for_others(slot& s, scope_state& scope, bool may_fail) {
-  const counted_waiter member(scope, scope_state::one_member);
-  wait_until([&scope, first = member.is_first()] { return scope.only_members_left() && (scope.members() == 1 || !first); }, permission::for_none(), may_fail);
+  if (s.outside != nullptr && scope.at_once.load(std::memory_order_relaxed) != 0) scope.count_at_once();
+  const counted_waiter member(scope, counted_waiter::as::member, &s);
+  if (scope.maker != nullptr) heavy_fence();
+  wait_until([&scope, first = member.is_first()] { return scope.only_members_left_for_others() && (scope.members() == 1 || !first); }, permission::for_none(), may_fail);
   if (scope.members() > 1)
     throw deadlock_error(std::string("task ") + s.queues.running->display_name() + " waits for the weir::scope it belongs to, and so does another task of that scope: each waits for the other; "
                          "expected at most one such task, and a scope of its own in each of the others");
@@ -144,21 +148,34 @@ void engine::wait_for(scope_state& scope, bool may_fail) {
     s->queues.sizes.note_wait();
     if (s->queues.running->scope == &scope) [[unlikely]] return wait_for_others(*s, scope, may_fail);
   }
+  if (scope.maker != nullptr && running_task() != scope.maker) [[unlikely]] return wait_for_scope_of_others(s, scope, may_fail);
   if (!scope.complete()) help_until_complete(s, scope, may_fail);
+}
+
+// Its maker may be running one of its tasks, which is not counted unless it knows that somebody else waits.
+void engine::wait_for_scope_of_others(const slot* s, scope_state& scope, bool may_fail) {
+  const counted_waiter counted(scope, counted_waiter::as::waiter, s);
+  heavy_fence();
+  wait_until([&scope] { return scope.complete_for_others(); }, permission::for_scope(scope), may_fail, &scope);
 }
 
 void engine::wait_for_workers(scope_state& scope) {
   if (in_task()) return wait_for(scope);
-  if (!scope.complete()) sleep_until_complete(scope, true);
+  if (!scope.complete()) sleep_until_complete(current_if_any(), scope, true);
 }
 
 void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
   const auto complete = [&scope] { return scope.complete(); };
   if (s != nullptr && s->depth > 0) {
     if (s->floors.of_guest && stack_is_low(*s) && on_second_stack(*s, [&] { wait_for(scope, may_fail); })) return;
+    const older_tasks_kept_in_mind creators(*s);
     while (!scope.complete()) {
       frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
+      if (!may_execute(*s, *f)) {
+        scheduler_.push_own(s->queues, f);
+        break;
+      }
       execute(*s, f);
     }
   } else if (s != nullptr) {
@@ -167,13 +184,13 @@ void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
       return;
     }
   }
-  if (!scope.complete()) sleep_until_complete(scope, may_fail);
+  if (!scope.complete()) sleep_until_complete(s, scope, may_fail);
 }
 
 // Who is in a task executes others meanwhile.
-void engine::sleep_until_complete(scope_state& scope, bool may_fail) {
-  const counted_waiter counted(scope, scope_state::one_waiter);
-  wait_until([&scope] { return scope.complete(); }, permission::for_none(), may_fail);
+void engine::sleep_until_complete(const slot* s, scope_state& scope, bool may_fail) {
+  const counted_waiter counted(scope, counted_waiter::as::waiter, s);
+  wait_until([&scope] { return scope.complete(); }, permission::for_none(), may_fail, &scope);
 }
 
 // Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
@@ -243,16 +260,24 @@ class nested_wait {
 
 void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fail) {
   const nested_wait here(s, nested_waiters_, may_fail);
+  const older_tasks_kept_in_mind creators(s);
   const std::function<bool()> over = [&] { return done() || here.is_given_up(); };
   while (!done()) {
     if (here.is_given_up()) throw deadlock_error(s.given_up_because);
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = idle(s, &over);
-    if (f != nullptr) execute(s, f);
+    if (f == nullptr) continue;
+    if (!may_execute(s, *f)) {
+      scheduler_.push_own(s.queues, f);
+      if (on_second_stack(s, [&] { help_until(s, done, may_fail); })) return;
+      f = scheduler_.take_own(s.queues);  // there is no thread for it: better this one than none
+      if (f == nullptr) continue;
+    }
+    execute(s, f);
   }
 }
 
-void engine::wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail) {
+void engine::wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail, const scope_state* of) {
   throw_if_forked();
   slot* const s = current_if_any();  // a thread that can have none may wait all the same
   if (s != nullptr && s->depth > 0) {
@@ -267,7 +292,8 @@ void engine::wait_until(const std::function<bool()>& done, const permission& of_
   if (s != nullptr) s->flow.buffers.flush_counts();
   std::string deadlock;
   while (!done()) {
-    sleep_until([&] { return done() || stuck(); });
+    if (s != nullptr) give_up_kept_place(*s);
+    waiting_.sleep_until(of, [&] { return done() || stuck(); });
     if (done()) break;
     std::string listed = cancel_stuck(*slot_to_release(*this));
     if (deadlock.empty()) deadlock = std::move(listed);
