@@ -40,7 +40,9 @@ struct runtime_options {
   std::string trace = {};
   static constexpr const char* no_trace = "none";
   static constexpr int most_workers = 32767;  // more `workers` are a typing error
-  std::size_t backlog = 0;  // tasks a creator may be ahead of execution; 0: 4096 + 1024 per worker
+  // Tasks that creators may be ahead of execution; 0: 4096 + 1024 per worker. A soft limit: a creator goes on if nothing is
+  // ready and somebody idle, and, some thousand tasks a second, if no task finishes, until tasks fill an eighth of the memory.
+  std::size_t backlog = 0;
   // Bytes of each worker's stack, which bound how deep tasks wait for tasks. 0: WEIR_STACK_BYTES if set, else 256 MiB,
   // and the system's default (ulimit -s) where addresses are limited (ulimit -v) or count as memory
   // (vm.overcommit_memory is 2). Only what is used becomes memory, except in a program that locks its memory

@@ -130,6 +130,7 @@ struct alignas(cache_line_bytes) slot {
   std::uint32_t depth = 0;              // tasks on this thread's stack
   std::uint32_t spawns_until_check = 0;
   std::uint32_t looks_at_own_queue = 0;  // by a creator of short tasks
+  std::uint32_t times_nobody_got_on = 0;  // one after the other, while this creator waited for others
   std::int64_t older_tasks_end = 0;      // of its deque, when the task began that creates or lies below in its scope
   atomic<std::uint32_t> nested_waits{0};
   std::uint64_t waits_begun = 0;
@@ -439,6 +440,9 @@ class engine {
 
   void throttle(slot&);
   void check_affinity(const task_options&) const;  // throws usage_error
+  void wait_to_create(slot&);
+  bool frames_fill_their_share() const;
+  std::uint64_t finished_now() const;
   std::int64_t backlog_now() const;
   void wake_nested_waiters();
   // Tasks or credits of the scope are done with. If those were all, who waits for it is told; it may be gone by then.
@@ -481,6 +485,7 @@ class engine {
   const std::uint64_t id_;            // never reused: threads remember their slot by it
   const std::uint32_t fork_generation_;
   const std::size_t backlog_limit_;
+  const std::uint64_t most_frame_bytes_;  // of tasks, beyond which the limit is no soft one
   flow::shared shared_;
   const std::uint64_t sample_mask_;  // a worker's task is timed if its count of finished ones has none of these bits
   sched::scheduler scheduler_;

@@ -3,6 +3,7 @@
 
 #include "base/base.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -16,14 +17,14 @@ class monitor {
   // `about`: what done() is about, only compared with what others call by that address.
   template <class Done>
   void sleep_until(const void* about, Done&& done) {
-    sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    atomic_fence(std::memory_order_seq_cst);
-    {
-      std::unique_lock lock(mutex_);
-      sleeper self(*this, about);
-      self.told.wait(lock, done);
-    }
-    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    sleep(about, [&](std::unique_lock<std::mutex>& lock, std::condition_variable& told) { told.wait(lock, done); });
+  }
+  // At most so long. True: done() holds.
+  template <class Done>
+  bool sleep_for(const void* about, std::chrono::milliseconds most, Done&& done) {
+    bool holds = false;
+    sleep(about, [&](std::unique_lock<std::mutex>& lock, std::condition_variable& told) { holds = told.wait_for(lock, most, done); });
+    return holds;
   }
   void wake_all() {
     wake([](const void*) { return true; });
@@ -53,6 +54,18 @@ class monitor {
     sleeper* next;
     sleeper** link;  // what points to this one
   };
+
+  template <class Wait>
+  void sleep(const void* about, Wait&& wait) {
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    atomic_fence(std::memory_order_seq_cst);
+    {
+      std::unique_lock lock(mutex_);
+      sleeper self(*this, about);
+      wait(lock, self.told);
+    }
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
 
   // Behind the mutex: a waiter that saw its condition false is either before its look or already on its condition variable.
   template <class Concerns>

@@ -1,6 +1,7 @@
 // Waiting: workers help, guests sleep if they can do nothing (borrow.cpp); and creators that are too far ahead wait, too.
 #include "engine/threads/engine.hpp"
 
+#include <chrono>
 #include <new>
 #include <optional>
 #include <string>
@@ -13,6 +14,9 @@ namespace {
 constexpr std::int64_t least_spawns_between_checks = 64, most_spawns_between_checks = 1024;
 // Tasks that a worker executes when it has created too many, before it creates again.
 constexpr std::int64_t most_helped = 128;
+// A creator that is too far ahead goes on if no task has finished for so long. Longer: a program in which tasks wait for their
+// creator takes longer. Shorter: more tasks are created ahead of tasks that take longer than this.
+constexpr std::chrono::milliseconds patience_with_others(10);
 // Creators help at most this deep: a task that creates inside a task that creates inside ... goes on creating.
 constexpr std::uint32_t max_helping_creators = 4;
 
@@ -46,16 +50,7 @@ void engine::throttle(slot& s) {
   // All threads together create half of what there is room for until they look again.
   s.spawns_until_check = static_cast<std::uint32_t>(std::clamp(room / (2 * scheduler_.slot_count()), least_spawns_between_checks, most_spawns_between_checks));
   if (room >= 0) return;
-  if (s.depth == 0) {
-    const auto low_water = static_cast<std::int64_t>(backlog_limit_ / 4 * 3);
-    // When everybody sleeps, what is ready may depend on what is still to be created: go on.
-    give_up_kept_place(s);
-    too_far_ahead_.sleep_until(nullptr, [&] {
-      atomic_fence(std::memory_order_seq_cst);
-      return backlog_now() <= low_water || (scheduler_.sleep.sleeping() >= scheduler_.worker_count() && scheduler_.all_queues_empty());
-    });
-    return;
-  }
+  if (s.depth == 0) return wait_to_create(s);
   if (s.depth > max_helping_creators) return;
   // A worker goes back and forth at no cost. In small steps, so that its tasks do not wait while it creates others.
   const std::int64_t enough = static_cast<std::int64_t>(backlog_limit_) - std::min<std::int64_t>(most_helped, static_cast<std::int64_t>(backlog_limit_) / 4);
@@ -66,8 +61,45 @@ void engine::throttle(slot& s) {
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient, true);
     if (f == nullptr) return;
+    // One like which has not finished yet may wait for what this creator does next.
+    if (!f->ops->has_run_before() && !frames_fill_their_share()) return scheduler_.push_own(s.queues, f);
     execute(s, f);
   }
+}
+
+// The limit is a soft one, up to a share of the memory. What runs, or is not ready, may wait for what this thread creates or
+// does next: so it goes on if somebody is idle and nothing is ready, and, slowly, if nobody gets on.
+void engine::wait_to_create(slot& s) {
+  give_up_kept_place(s);
+  const auto low_water = static_cast<std::int64_t>(backlog_limit_ / 4 * 3);
+  const bool full = frames_fill_their_share();
+  const int idle = full ? scheduler_.worker_count() : 1;
+  for (std::uint64_t before = finished_now();;) {
+    const bool may_go_on = too_far_ahead_.sleep_for(nullptr, patience_with_others, [&] {
+      atomic_fence(std::memory_order_seq_cst);
+      return backlog_now() <= low_water || (scheduler_.sleep.sleeping() >= idle && scheduler_.all_queues_empty());
+    });
+    if (may_go_on) {
+      s.times_nobody_got_on = 0;
+      return;
+    }
+    const std::uint64_t now = finished_now();
+    if (now == before && !full) break;
+    before = now;
+  }
+  s.spawns_until_check = static_cast<std::uint32_t>(std::min(least_spawns_between_checks << std::min(s.times_nobody_got_on++, 16u), most_spawns_between_checks));
+}
+
+bool engine::frames_fill_their_share() const {
+  std::uint64_t bytes = 0;
+  shared_.frames.for_each_chunk([&](char*, std::size_t chunk_bytes, std::size_t) { bytes += chunk_bytes; });
+  return bytes >= most_frame_bytes_;
+}
+
+std::uint64_t engine::finished_now() const {
+  std::uint64_t finished = 0;
+  for_each_slot([&](const slot& s) { finished += s.queues.finished.read(); });
+  return finished;
 }
 
 void engine::notify_waiters() {
