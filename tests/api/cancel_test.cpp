@@ -265,10 +265,13 @@ TEST(cancel, of_a_scope_ends_the_loops_its_tasks_call) {
       std::atomic<int> calls{0};
       std::atomic<bool> went_on{false};
       scope s(rt);
+      std::atomic<bool> begun{cancels};
       if (!cancels) s.spawn({.name = "bad"}, [&] {
+        begun = true;
         while (calls < 50) std::this_thread::yield();
         throw std::runtime_error("it broke");
       });
+      while (!begun) std::this_thread::yield();  // or all workers may come to the loops first, which end with it
       s.spawn({.name = "caller"}, [&] {
         parallel_for(rt, 0, 2, [&](int) {  // of loops inside loops, too
           parallel_for(rt, 0, 100000, [&](int) {
