@@ -32,6 +32,10 @@ struct runtime_options {
   // any, in read() the one that writes the datum. false: it sleeps, for programs whose own threads must not run a task (a
   // GUI's, one that holds Python's lock, MPI_THREAD_FUNNELED); a wait then takes as long as it takes to wake two threads.
   bool waiting_threads_execute = true;
+  // Outside of tasks, too, spawn() may run a small task there and then, if one with the same function has finished before:
+  // many small tasks are then created in half the time. Only for programs in which no task waits for what its creator
+  // does after spawning it.
+  bool spawn_executes_outside_tasks = false;
   // Microseconds an idle worker looks for work before it sleeps; -1: WEIR_SPIN if set, else 2000, or 0 where workers
   // share CPUs or the cgroup limits CPU time. Waking a worker takes some 5 to 50 us: longer than a short task.
   std::int64_t spin = -1;

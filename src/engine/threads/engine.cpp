@@ -92,6 +92,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       one_worker_(worker_cpus.size() == 1),
       stack_(o.stack),
       waiting_threads_execute_(o.waiting_threads_execute),
+      guests_run_what_they_create_(o.guests_run_what_they_create),
       recorder_(o.recorder),
       watched_(!bound_ || recorder_ != nullptr),
       workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())) {

@@ -219,6 +219,7 @@ struct options {
   std::uint64_t spin_ns = 0;
   os::stack_size stack = os::usual_stack();  // of each worker
   bool waiting_threads_execute = true;
+  bool guests_run_what_they_create = false;
   trace::recorder* recorder = nullptr;  // null: no trace. Outlives the workers
 };
 
@@ -503,7 +504,7 @@ class engine {
   const std::uint64_t spin_ns_;
   const bool one_worker_;
   const os::stack_size stack_;
-  const bool waiting_threads_execute_;
+  const bool waiting_threads_execute_, guests_run_what_they_create_;
   trace::recorder* const recorder_;
   const bool watched_;  // workers look where they are, or write down what they do: run_watched()
   atomic<std::uint32_t> bind_refused_{0};

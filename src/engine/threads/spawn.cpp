@@ -162,7 +162,7 @@ inline bool engine::creator_runs_task(slot& s, const detail::task_ops& ops) cons
 
 // As long as there are many others for workers to take.
 bool engine::guest_runs_task(slot& s, const detail::task_ops& ops) const {
-  if (!waiting_threads_execute_ || !ops.is_short() || !s.queues.nothing_urgent()) return false;
+  if (!guests_run_what_they_create_ || !ops.is_short() || !s.queues.nothing_urgent()) return false;
   const auto searching = static_cast<std::size_t>(std::max(scheduler_.sleep.searching(), 0));
   if (++s.looks_at_own_queue % spawns_per_look == 0) s.queues.normal.look_again();
   return s.queues.normal.size_at_most() >= short_tasks_kept + kept_per_searcher * searching;
