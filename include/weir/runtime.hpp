@@ -32,9 +32,9 @@ struct runtime_options {
   // any, in read() the one that writes the datum. false: it sleeps, for programs whose own threads must not run a task (a
   // GUI's, one that holds Python's lock, MPI_THREAD_FUNNELED); a wait then takes as long as it takes to wake two threads.
   bool waiting_threads_execute = true;
-  // Outside of tasks, too, spawn() may run a small task there and then, if one with the same function has finished before:
-  // many small tasks are then created in half the time. Only for programs in which no task waits for what its creator
-  // does after spawning it.
+  // Outside of tasks, too, spawn() may run a small task there and then, if one with the same function has finished before and
+  // many wait in the caller's queue; needs waiting_threads_execute. Only for programs in which no task waits for what its
+  // creator does after spawning it: such a task never ends.
   bool spawn_executes_outside_tasks = false;
   // Microseconds an idle worker looks for work before it sleeps; -1: WEIR_SPIN if set, else 2000, or 0 where workers
   // share CPUs or the cgroup limits CPU time. Waking a worker takes some 5 to 50 us: longer than a short task.
@@ -129,8 +129,8 @@ class runtime {
   // from tasks; the task starts when its inputs are there. The order of spawns is the order of versions.
   // Inside a task, one that is ready may be run there and then, on the caller's stack, as a call would: do not hold a lock
   // over spawn() that the new task takes, and let no task wait for what its creator does after spawning it.
-  // Costs one allocation from a pool; blocks while this creator is `backlog` tasks ahead of execution and there is
-  // something to execute (inside a task it executes meanwhile). Throws usage_error; then no task was created.
+  // Costs one allocation from a pool; where creators are runtime_options::backlog tasks ahead of execution it waits for
+  // others (inside a task it executes some). Throws usage_error; then no task was created.
   template <class... Args>
     requires(!detail::starts_with_options<Args...>)
   void spawn(Args&&... args) {

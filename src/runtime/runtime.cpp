@@ -22,7 +22,7 @@ runtime_state::runtime_state(const runtime_options& o, machine::description m, p
               .spin_ns = chosen_spin_ns(o, machine, cpus.worker_cpus().size()),
               .stack = chosen_stack(o),
               .waiting_threads_execute = o.waiting_threads_execute,
-              .guests_run_what_they_create = o.spawn_executes_outside_tasks,
+              .guests_run_what_they_create = o.waiting_threads_execute && o.spawn_executes_outside_tasks,
               .recorder = recorder.get()}),
       start_ns(os::now_ns()) {
   engine.shared().runtime = this;

@@ -156,5 +156,61 @@ TEST(creator, leaves_long_tasks_to_others) {
   EXPECT_GT(by_others, 10);
 }
 
+// What runs, and what is not ready, may wait for what a thread of the program does after creating more than the limit.
+TEST(creator, outside_of_tasks_goes_on_if_tasks_wait_for_it) {
+  const watchdog dog(120);
+  for (const int workers : few_or_many) {
+    runtime rt({.workers = workers, .backlog = 1000});
+    std::atomic<bool> open{false};
+    std::atomic<int> done{0};
+    const auto d = rt.make_data<int>(1);
+    rt.spawn(out(d), [&](auto v) {
+      while (!open) std::this_thread::yield();
+      v[0] = 7;
+    });
+    for (int i = 0; i < 3000; i++) rt.spawn(in(d), [&](auto v) { done += v[0] == 7; });
+    open = true;
+    rt.wait();
+    EXPECT_EQ(done, 3000) << workers;
+  }
+}
+
+// Although tasks like these have ended soon before.
+TEST(creator, outside_of_tasks_runs_none_that_may_wait_for_it) {
+  const watchdog dog(120);
+  for (const int workers : few_or_many) {
+    runtime rt({.workers = workers, .backlog = 1000});
+    for (int round = 0; round < 5; round++) {
+      std::atomic<bool> open{round % 2 == 0};
+      std::atomic<int> done{0};
+      for (int i = 0; i < 2000; i++)
+        rt.spawn([&] {
+          while (!open) std::this_thread::yield();
+          done++;
+        });
+      open = true;
+      rt.wait();
+      EXPECT_EQ(done, 2000) << workers;
+    }
+  }
+}
+
+TEST(creator, runs_at_once_only_what_is_like_a_task_that_has_finished) {
+  const watchdog dog(120);
+  for (const int workers : few_or_many) {
+    runtime rt({.workers = workers});
+    rt.run([&] {
+      std::atomic<bool> open{false};
+      scope s(rt);
+      for (int i = 0; i < 200; i++) s.spawn([] {});
+      s.spawn([&] {
+        while (!open) std::this_thread::yield();
+      });
+      open = true;
+      s.wait();
+    });
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

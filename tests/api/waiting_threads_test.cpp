@@ -167,5 +167,58 @@ TEST(waiting_threads, may_be_workers_of_another_runtime) {
   EXPECT_EQ(sum, 200 * 12);
 }
 
+// They keep the place that they had, until somebody needs it.
+TEST(waiting_threads, give_up_their_place_while_they_are_away) {
+  const watchdog dog(120);
+  for (const int workers : {1, 2}) {
+    runtime rt({.workers = workers});
+    std::atomic<int> done{0};
+    for (int i = 0; i < 100; i++) {
+      parallel_for(rt, 0, 10, [](int) {});
+      for (int t = 0; t < workers; t++) rt.spawn([&] { done++; });
+      while (done < workers * (i + 1)) std::this_thread::yield();  // waits for them without weir
+    }
+  }
+}
+
+TEST(waiting_threads, give_up_their_place_when_they_end) {
+  const watchdog dog(120);
+  for (const int workers : {1, 3}) {
+    runtime rt({.workers = workers});
+    for (int i = 0; i < 200; i++) {
+      std::thread([&] { parallel_for(rt, 0, 10, [](int) {}); }).join();
+      bool ran = false;
+      rt.run([&] { ran = true; });
+      EXPECT_TRUE(ran);
+    }
+  }
+}
+
+TEST(waiting_threads, run_at_once_what_they_create_if_they_may) {
+  const watchdog dog(120);
+  for (const int workers : {1, 2}) {
+    runtime rt({.workers = workers, .spawn_executes_outside_tasks = true});
+    const auto me = std::this_thread::get_id();
+    std::atomic<int> done{0};
+    bool creates = false, at_once = false;  // this thread's
+    for (int round = 0; !at_once; round++) {
+      scope s(rt);
+      creates = true;
+      for (int i = 0; i < 5000; i++)
+        s.spawn([&] {
+          if (std::this_thread::get_id() == me) {
+            at_once |= creates;
+            EXPECT_GE(this_task::worker(), 0);
+          }
+          done++;
+        });
+      creates = false;
+      s.wait();
+      ASSERT_EQ(done, 5000 * (round + 1));
+    }
+    EXPECT_EQ(this_task::worker(), -1);
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -163,7 +163,7 @@ void engine::start_workers(const std::vector<int>& cpus) {
 
 void engine::stop() {
   stopping_.store(1, std::memory_order_seq_cst);
-  if (!forked() && used_last.engine_id == id_) give_up_kept_place(*used_last.current);
+  if (slot* const mine = forked() ? nullptr : own_guest_slot(); mine != nullptr) give_up_kept_place(*mine);
   scheduler_.sleep.wake_all();
   for (os::thread& t : threads_) t.join();
   threads_.clear();

@@ -81,6 +81,7 @@ void engine::wait_to_create(slot& s) {
     });
     if (may_go_on) {
       s.times_nobody_got_on = 0;
+      s.spawns_until_check = most_spawns_between_checks;  // the look at all frames is to be rare
       return;
     }
     const std::uint64_t now = finished_now();
