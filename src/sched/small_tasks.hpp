@@ -57,9 +57,9 @@ class small_tasks {
     if (probing()) return false;
     look& last = looks_[worker];
     const std::uint64_t passed = now_ns - last.at_ns;
-    if (passed < watch_ns) return true;
+    if (passed < watch_ns) return last.fast;
     fast_ = passed > probe_ns || passed < fast_ns * (progress - last.progress);  // until proved otherwise
-    last = {progress, now_ns};
+    last = {progress, now_ns, fast_};
     if (fast_ && now_ns - probed_at_ns_ <= probe_ns) return true;
     probed_at_ns_ = now_ns;
     to_time_ = group;
@@ -68,7 +68,9 @@ class small_tasks {
   // Whether the worker that was not left alone is a fast one.
   bool fast() const { return fast_; }
   // Whether it need not even be looked at yet.
-  bool leave_unseen(std::size_t worker, std::uint64_t now_ns) const { return !probing() && now_ns - looks_[worker].at_ns < watch_ns; }
+  bool leave_unseen(std::size_t worker, std::uint64_t now_ns) const {
+    return !probing() && looks_[worker].fast && now_ns - looks_[worker].at_ns < watch_ns;
+  }
 
  private:
   static constexpr std::uint32_t wait_counts_as_ns = 2 * small_ns;  // for some 11 groups
@@ -77,6 +79,7 @@ class small_tasks {
 
   struct look {
     std::uint64_t progress = 0, at_ns = 0;
+    bool fast = true;
   };
   std::uint32_t largest_ns_ = 0;
   std::uint32_t first_ns_ = 0, second_ns_ = 0, noted_ = 0;  // of the group

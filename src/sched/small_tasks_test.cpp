@@ -65,6 +65,8 @@ TEST(small_tasks, a_worker_is_watched_before_it_is_robbed) {
   EXPECT_FALSE(t.fast());
   EXPECT_TRUE(t.probing()) << "so that its tasks are known soon";
   note_group(t, 20);
+  EXPECT_FALSE(t.leave(1, 1000, now + small_tasks::watch_ns - 1)) << "until it is looked at again";
+  EXPECT_FALSE(t.leave_unseen(1, now + small_tasks::watch_ns - 1));
   now += small_tasks::watch_ns;
   EXPECT_FALSE(t.leave(1, 1005, now)) << "4 us a task";
   note_group(t, 20);

@@ -195,21 +195,27 @@ TEST(creator, outside_of_tasks_runs_none_that_may_wait_for_it) {
   }
 }
 
+// A type of closure of its own for each `n`.
+template <int n>
+void spawn_one_that_waits_for_its_creator(int workers) {
+  runtime rt({.workers = workers});
+  rt.run([&] {
+    std::atomic<bool> open{false};
+    scope s(rt);
+    for (int i = 0; i < 200; i++) s.spawn([] {});
+    s.spawn([&] {
+      while (!open) std::this_thread::yield();
+    });
+    open = true;
+    s.wait();
+  });
+}
+
 TEST(creator, runs_at_once_only_what_is_like_a_task_that_has_finished) {
   const watchdog dog(120);
-  for (const int workers : few_or_many) {
-    runtime rt({.workers = workers});
-    rt.run([&] {
-      std::atomic<bool> open{false};
-      scope s(rt);
-      for (int i = 0; i < 200; i++) s.spawn([] {});
-      s.spawn([&] {
-        while (!open) std::this_thread::yield();
-      });
-      open = true;
-      s.wait();
-    });
-  }
+  spawn_one_that_waits_for_its_creator<0>(1);
+  spawn_one_that_waits_for_its_creator<1>(2);
+  spawn_one_that_waits_for_its_creator<2>(5);
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ void engine::wait_to_create(slot& s) {
     });
     if (may_go_on) {
       s.times_nobody_got_on = 0;
-      s.spawns_until_check = most_spawns_between_checks;  // the look at all frames is to be rare
+      if (backlog_now() > low_water) s.spawns_until_check = most_spawns_between_checks;  // to look is expensive
       return;
     }
     const std::uint64_t now = finished_now();
