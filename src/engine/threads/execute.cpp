@@ -190,12 +190,6 @@ void engine::execute(slot& s, frame* f) {
   if (outer != nullptr && s.scope != outer_scope) enter_scope(s, outer_scope);
 }
 
-// Credits are for the scope of the running task: it cannot be complete while that runs.
-void engine::enter_scope(slot& s, scope_state* scope) {
-  return_credits(s, 0);
-  s.scope = scope;
-}
-
 // The scope may be gone as soon as its count says so.
 void engine::return_credits(slot& s, std::int64_t keep) {
   const std::int64_t n = s.credits - keep;
