@@ -29,8 +29,10 @@ void engine::start(detail::graph_state& g) {
 }
 
 void engine::check(const detail::graph_state& g) const {
-  for (const detail::graph_task& t : g.tasks)
+  if (!g.any_placed) return;
+  g.tasks.for_each([this](const detail::graph_task& t) {
     if (t.affinity != -1 || t.required) check_affinity({.name = t.name, .affinity = {t.affinity, t.required}});
+  });
 }
 
 // Places everything that became ready; returns one task to run next if asked to keep one. The last of the list, and the
