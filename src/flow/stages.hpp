@@ -1,5 +1,5 @@
-// What most stages of pipelines do with streams: open a window that one push feeds, which is there, and push what nobody
-// waits for. Inline, because these few lines are most of what such a task costs.
+// What most stages of pipelines do with streams: open a window that one push feeds, which is there, and push what
+// nobody waits for. Inline, because these few lines are most of what such a task costs.
 #pragma once
 
 #include "flow/stream.hpp"
@@ -31,7 +31,8 @@ inline void open_ready_window(context& c, frame* f, stream_state& s, access& a) 
   }
   s.pushes.pop();
   s.first_start += v.bytes;
-  if (const version* const next = s.pushes.first(); next != nullptr && next->bytes == 0) [[unlikely]] skip_ahead(c, s, 0);
+  const version* const next = s.pushes.first();
+  if (next != nullptr && next->bytes == 0) [[unlikely]] skip_ahead(c, s, 0);  // passed, too
 }
 
 // A push that no window waits for. Whoever knows the version finds its users: one, as long as the stream has it.

@@ -64,10 +64,11 @@ struct actor {
   // Creates a task; it notes in *seen what it reads. What becomes ready is on c.ready.
   void spawn(const accesses& named, number* seen = nullptr) {
     const std::size_t versions = named.out.size() + named.inout.size() + (named.push ? 1 : 0);
-    const std::size_t reads = named.in.size() + named.inout.size() + (named.pop ? 1 : 0) + (named.peek ? 1 : 0) + named.reads.size() + named.writes.size();
+    const std::size_t windows = (named.pop ? 1 : 0) + (named.peek ? 1 : 0);
+    const std::size_t reads = named.in.size() + named.inout.size() + windows + named.reads.size() + named.writes.size();
     frame* f = create_frame(c, nullptr, nullptr, {},
                             detail::size_of_frame({}, versions, reads, sizeof seen, alignof(number*),
-                                                  (named.pop ? 1 : 0) + (named.peek ? 1 : 0)));
+                                                  windows));
     new (closure(f)) number*(seen);
     detail::cursor k{f};
     for (datum* d : named.in) put_datum(k, waiter_kind::read, d);

@@ -44,8 +44,9 @@ int node_of_this_thread() {
   return getcpu(&cpu, &node) == 0 ? static_cast<int>(node) : -1;
 }
 
-// Blocks of graphs that have ended, for the next ones: the system would clear their pages again, which takes a third of the
-// time in which a graph is built. Who finds the lock taken does without, also in a child process whose parent had it taken.
+// Blocks of graphs that have ended, for the next ones: the system would clear their pages again, which takes a third
+// of the time in which a graph is built. Who finds the lock taken does without, also in a child process whose parent
+// had it taken.
 class spare_blocks {
  public:
   // One of this size that was given back on the calling thread's node; null: there is none.
@@ -75,7 +76,8 @@ class spare_blocks {
     std::size_t bytes;
     int node;
   };
-  // More: memory that perhaps nobody uses again. Less: a graph of 65,536 tasks with two edges each, 20 MiB, finds too little.
+  // More: memory that perhaps nobody uses again. Less: a graph of 65,536 tasks with two edges each, which has 20 MiB,
+  // finds too little.
   static constexpr std::size_t most_bytes = std::size_t{32} << 20, most_blocks = 32;
 
   void* remove(std::size_t i) noexcept {

@@ -112,7 +112,8 @@ inline void complete(flow::context& c, detail::frame* f, const char* cause) {
     detail::graph_task* const n = *next;
     if (cause != nullptr) [[unlikely]] n->skipped_because.store(cause, std::memory_order_relaxed);
     // The last predecessor need not count: nobody else will.
-    const std::uint32_t before = n->pending.load(std::memory_order_acquire) == 1 ? 1 : n->pending.fetch_sub(1, std::memory_order_acq_rel);
+    std::uint32_t before = n->pending.load(std::memory_order_acquire);
+    if (before != 1) before = n->pending.fetch_sub(1, std::memory_order_acq_rel);
     if (before == 1) {
       flow::make_ready(c, n);
       runs_next = n;
