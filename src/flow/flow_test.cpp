@@ -236,6 +236,46 @@ TEST_F(flow_test, stream_windows_across_pushes) {
   release(c, s);
 }
 
+TEST_F(flow_test, a_push_that_is_there_is_popped_in_parts) {
+  stream_state* s = new_stream();
+  run(spawn({.push = s, .count = 4}));
+  run(spawn({.push = s, .count = 0}));
+  frame* part = spawn({.pop = s, .count = 1});
+  frame* rest = spawn({.pop = s, .count = 3});  // the last to see the push, and the one behind it, which is empty
+  EXPECT_TRUE(ready(part));
+  EXPECT_TRUE(s->pushes.empty());
+  run(rest);
+  EXPECT_EQ(live(), 4);
+  run(part);
+  EXPECT_EQ(live(), 0);
+  release(c, s);
+}
+
+TEST_F(flow_test, a_stage_pops_what_is_there_and_pushes_what_is_awaited) {
+  stream_state *from = new_stream(), *to = new_stream();
+  run(spawn({.push = from, .count = 2}));
+  frame* last = spawn({.pop = to, .count = 4});
+  frame* stage = spawn({.push = to, .pop = from, .count = 2});
+  run(stage);
+  EXPECT_FALSE(ready(last));
+  run(spawn({.push = to, .count = 2}));
+  EXPECT_TRUE(ready(last));
+  run(last);
+  EXPECT_EQ(live(), 0);
+  release(c, from);
+  release(c, to);
+}
+
+TEST_F(flow_test, a_push_that_has_failed_is_not_popped) {
+  stream_state* s = new_stream();
+  run(spawn({.push = s, .count = 1}), "trouble");
+  frame* pop = spawn({.pop = s, .count = 1});
+  EXPECT_TRUE(ready(pop));
+  EXPECT_STREQ(pop->skipped_because.load(std::memory_order_relaxed), "trouble");
+  run(pop);
+  release(c, s);
+}
+
 TEST_F(flow_test, a_stream_that_ends_drops_what_it_holds) {
   stream_state* s = new_stream();
   run(spawn({.push = s, .count = 10}));

@@ -1,5 +1,6 @@
 // Matching a task's accesses to versions.
 #include "flow/address_map.hpp"
+#include "flow/stages.hpp"
 #include "flow/stream.hpp"
 #include "flow/task.hpp"
 #include "flow/versions.hpp"
@@ -364,7 +365,8 @@ inline void announce_usual(context& c, version& v, std::uint32_t depth) {
 }
 
 // Such a task, created by a worker.
-bool submit_usual(context& c, frame* f) {
+[[gnu::noinline]] bool submit_usual(context& c, frame* f) {
+  const visit here(c);
   inputs in;
   match_usual(c, f, in);
   return wait_for_reads(c, f, in);
@@ -379,7 +381,8 @@ inline void announce_update(datum& d, version& v, std::uint32_t depth) {
 
 // A task that updates one datum and reads nothing else, created by a worker: short, too. It may run before this
 // returns, if it is not ready at once.
-bool submit_update(context& c, frame* f) {
+[[gnu::noinline]] bool submit_update(context& c, frame* f) {
+  const visit here(c);
   matching_right held(c, f);
   access& a = *f->access_at(0);
   datum& d = *a.wanted;
@@ -437,9 +440,10 @@ inline std::uint32_t match_streams(context& c, frame* f, stream_plan& streams) {
   return satisfied;
 }
 
-// A stage of a pipeline, created by a worker: short, too. The creator holds one of what it waits for until it is
-// matched.
+// A task that names streams and nothing else, created by a worker. The creator holds one of what it waits for until it
+// is matched.
 [[gnu::noinline]] bool submit_streams(context& c, frame* f) {
+  const visit here(c);
   matching_right held(c, f);
   stream_plan streams(f);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
@@ -469,6 +473,7 @@ inline std::uint32_t match_streams(context& c, frame* f, stream_plan& streams) {
 
 // Every access counts, and being_created keeps the task from starting while it is being matched.
 [[gnu::noinline]] bool submit_counted(context& c, frame* f) {
+  const visit here(c);
   f->pending.store(frame::being_created + f->accesses, std::memory_order_relaxed);
   inputs in;
   if (f->unusual == 0) match_usual(c, f, in);
@@ -481,13 +486,41 @@ inline std::uint32_t match_streams(context& c, frame* f, stream_plan& streams) {
   return c.ready.take_if_only(f);
 }
 
+bool submit_with_streams(context& c, frame* f) {
+  return names_only_streams(c, f) ? submit_streams(c, f) : submit_counted(c, f);
+}
+
+// A stage of a pipeline is mostly ready at once, and known to nobody before. True: it was. False: nothing has happened.
+inline bool match_ready_stage(context& c, frame* f) {
+  access* const a = f->accesses != 0 ? f->access_at(0) : nullptr;
+  version* const v = f->versions != 0 ? f->version_at(0) : nullptr;
+  if (a != nullptr && a->kind() != waiter_kind::window) return false;
+  if (v != nullptr && v->kind != version_kind::push) return false;
+  auto* const from = a != nullptr ? static_cast<stream_state*>(a->stream) : nullptr;
+  auto* const to = v != nullptr ? static_cast<stream_state*>(v->owner) : nullptr;
+  const visit here(c);
+  matching_right held(c, f);
+  if (from != nullptr && (from->runtime != c.common.runtime || !lies_in_first_push(*from, a->bytes))) return false;
+  if (to != nullptr && (to->runtime != c.common.runtime || !to->unmatched.empty())) return false;
+  if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
+  f->state.store(frame_state::ready, std::memory_order_relaxed);
+  if (from != nullptr) open_ready_window(c, f, *from, *a);
+  if (to != nullptr) append_unawaited_push(c, *to, *v);
+  return true;
+}
+
+// Created by a worker: short, too.
+[[gnu::noinline]] bool submit_stage(context& c, frame* f) { return match_ready_stage(c, f) || submit_with_streams(c, f); }
+
 }  // namespace
 
+// Each is all that there is to do for such a task, in one function that this one ends in: which registers they save is
+// much of what a small task costs.
 bool submit(context& c, frame* f) {
-  const visit here(c);
-  if (c.seen_busy && f->unusual == 0) return submit_usual(c, f);
-  if (c.seen_busy && f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
-  if (c.seen_busy && f->unusual == frame::has_streams && names_only_streams(c, f)) return submit_streams(c, f);
+  if (!c.seen_busy) return submit_counted(c, f);
+  if (f->unusual == 0) return submit_usual(c, f);
+  if (f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
+  if (f->unusual == frame::has_streams) return is_stage(f) ? submit_stage(c, f) : submit_with_streams(c, f);
   return submit_counted(c, f);
 }
 

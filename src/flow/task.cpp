@@ -64,12 +64,24 @@ void find_out_places(context& c, frame* f) {
 
 namespace {
 
+// Inside a visit: what others find out about the task changes with the rest.
+inline void note_done(frame* f, const char* cause) {
+  if (cause != nullptr) f->skipped_because.store(cause, std::memory_order_relaxed);
+  f->state.store(frame_state::done, std::memory_order_relaxed);
+}
+
+// Most windows are one piece of a push that was known when they were opened.
+inline void drop_window(context& c, stream_window* w) {
+  if (w->last == &w->first && !w->in_several_pieces() && w->stream == nullptr) [[likely]] drop_users(c, *w->first.source);
+  else close_window(c, w);
+}
+
 // Lets go of what a task read, updated or claimed.
 void drop_input(context& c, const frame* f, access& a, const char* cause) {
   switch (a.kind()) {
     case waiter_kind::read: drop_users(c, *a.source); break;
     case waiter_kind::update: drop_heir(c, *a.source); break;
-    case waiter_kind::window: close_window(c, a.window); break;
+    case waiter_kind::window: drop_window(c, a.window); break;
     case waiter_kind::address: address_map::finish(c, a.claim, cause, c.common.traced ? f->trace_id : 0); break;
     default: break;
   }
@@ -89,7 +101,11 @@ constexpr unsigned most_remembered = 8;
   return bytes;
 }
 
-inline traffic complete_usual(context& c, frame* f, const char* cause) {
+}  // namespace
+
+traffic complete_usual(context& c, frame* f, const char* cause) {
+  const visit here(c);
+  note_done(f, cause);
   const unsigned versions = f->versions;
   unsigned inputs = f->accesses;
   traffic t;
@@ -113,7 +129,28 @@ inline traffic complete_usual(context& c, frame* f, const char* cause) {
   return t;
 }
 
-[[gnu::noinline]] traffic complete_unusual(context& c, frame* f, const char* cause) {
+traffic complete_stage(context& c, frame* f, const char* cause) {
+  const visit here(c);
+  note_done(f, cause);
+  const access& a = *f->access_at(0);
+  traffic t;
+  if (a.kind() == waiter_kind::window) {
+    t.read = a.bytes;
+    drop_window(c, a.window);
+  }
+  if (f->versions == 0) {
+    free_frame(c, f);
+  } else {
+    version& v = *f->version_at(0);
+    t.written = v.bytes;
+    publish(c, v, cause);
+  }
+  return t;
+}
+
+traffic complete_unusual(context& c, frame* f, const char* cause) {
+  const visit here(c);
+  note_done(f, cause);
   const unsigned versions = f->versions;
   traffic t;
   access* a = f->access_at(0);
@@ -128,15 +165,6 @@ inline traffic complete_usual(context& c, frame* f, const char* cause) {
     publish(c, *v, cause);
   }
   return t;
-}
-
-}  // namespace
-
-traffic complete(context& c, frame* f, const char* cause) {
-  const visit here(c);
-  if (cause != nullptr) f->skipped_because.store(cause, std::memory_order_relaxed);
-  f->state.store(frame_state::done, std::memory_order_relaxed);
-  return f->unusual == 0 ? complete_usual(c, f, cause) : complete_unusual(c, f, cause);
 }
 
 namespace {

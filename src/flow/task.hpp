@@ -3,6 +3,7 @@
 
 #include "flow/context.hpp"
 #include "flow/frames.hpp"
+#include "flow/stream.hpp"
 #include "flow/versions.hpp"
 
 #include <weir/task.hpp>
@@ -19,11 +20,24 @@ namespace weir::flow {
 // version if it is not published yet.
 bool submit(context&, frame*);
 
+// A stage of a pipeline: at most one push and one window or skip, and nothing else.
+inline bool is_stage(const frame* f) {
+  return f->unusual == frame::has_streams && f->versions <= 1 && f->accesses <= 1;
+}
+
+// Whether there is nothing to do for a task's inputs before it runs.
+inline bool finds_its_inputs(frame* f) {
+  if (f->unusual == 0 || f->accesses == 0) return true;
+  if (!is_stage(f)) return false;
+  const access& a = *f->access_at(0);
+  return a.kind() != waiter_kind::window || !a.window->in_several_pieces();
+}
+
 // Just before the body runs: outputs get their memory, in-place updates take theirs over, windows that lie in
 // several pieces are gathered. Throws std::bad_alloc.
 void prepare_unusual(context&, frame*);
 inline void prepare(context& c, frame* f) {
-  if (f->unusual != 0) return prepare_unusual(c, f);
+  if (!finds_its_inputs(f)) return prepare_unusual(c, f);
   if (c.common.mode != allocation::deferred) return;
   version* v = f->version_at(0);
   for (const version* end = v + f->versions; v != end; v++) allocate_buffer(c, *v);
@@ -38,7 +52,13 @@ void find_out_places(context&, frame*);
 struct traffic {
   std::uint64_t read = 0, written = 0;
 };
-traffic complete(context&, frame*, const char* cause);
+traffic complete_usual(context&, frame*, const char* cause);
+traffic complete_stage(context&, frame*, const char* cause);
+traffic complete_unusual(context&, frame*, const char* cause);
+inline traffic complete(context& c, frame* f, const char* cause) {
+  if (f->unusual == 0 || f->accesses == 0) return complete_usual(c, f, cause);
+  return is_stage(f) ? complete_stage(c, f, cause) : complete_unusual(c, f, cause);
+}
 
 // For messages: the task's name and what it waits for.
 std::string described_inputs(frame&);

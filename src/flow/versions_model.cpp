@@ -57,17 +57,18 @@ struct actor {
 
   struct accesses {
     std::vector<datum*> in, out, inout;
-    stream_state *push = nullptr, *pop = nullptr;
+    stream_state *push = nullptr, *pop = nullptr, *peek = nullptr;
     std::vector<shared_cell*> reads, writes;  // user memory, dependences by address
   };
 
   // Creates a task; it notes in *seen what it reads. What becomes ready is on c.ready.
   void spawn(const accesses& named, number* seen = nullptr) {
     const std::size_t versions = named.out.size() + named.inout.size() + (named.push ? 1 : 0);
-    const std::size_t reads = named.in.size() + named.inout.size() + (named.pop ? 1 : 0) + named.reads.size() + named.writes.size();
+    const std::size_t windows = (named.pop ? 1 : 0) + (named.peek ? 1 : 0);
+    const std::size_t reads = named.in.size() + named.inout.size() + windows + named.reads.size() + named.writes.size();
     frame* f = create_frame(c, nullptr, nullptr, {},
                             detail::size_of_frame({}, versions, reads, sizeof seen, alignof(number*),
-                                                  named.pop ? 1 : 0));
+                                                  windows));
     new (closure(f)) number*(seen);
     detail::cursor k{f};
     for (datum* d : named.in) put_datum(k, waiter_kind::read, d);
@@ -79,6 +80,7 @@ struct actor {
     for (datum* d : named.out) detail::put_version(k, detail::version_kind::replace, d, d->bytes);
     if (named.push != nullptr) detail::put_stream<number>(k, named.push, 1, stream_mode::push);
     if (named.pop != nullptr) detail::put_stream<number>(k, named.pop, 1, stream_mode::pop);
+    if (named.peek != nullptr) detail::put_stream<number>(k, named.peek, 1, stream_mode::peek);
     for (shared_cell* a : named.reads) put_address(k, a, access_mode::in);
     for (shared_cell* a : named.writes) put_address(k, a, access_mode::inout);
     if (submit(c, f)) c.ready.push(f);
@@ -454,6 +456,25 @@ TEST(version_model, a_stream_is_pushed_and_popped_by_different_creators) {
     parallel([&] { w.a.spawn({.push = s}), w.a.run_all(); }, [&] { w.b.spawn({.pop = s}, &seen), w.b.run_all(); });
     require(w.ran() == 2 && seen == 1, "what was popped is not what was pushed");
     release(w.a.c, s);
+  });
+}
+
+// Who looks ahead lets go of the push while another one takes it out of the stream, or finds nothing to look at.
+TEST(version_model, a_push_is_popped_while_it_is_peeked_at) {
+  expect_passes([] {
+    world w;
+    auto* s = new stream_state;
+    s->element_bytes = sizeof(number);
+    number ahead = 0, seen = 0;
+    w.d.spawn({.push = s});
+    w.d.run_all();
+    parallel([&] { w.a.spawn({.peek = s}, &ahead), w.a.run_all(); }, [&] { w.b.spawn({.pop = s}, &seen), w.b.run_all(); });
+    w.d.spawn({.push = s});
+    w.d.run_all();
+    w.d.spawn({.pop = s});
+    w.d.run_all();
+    require(w.ran() == 5 && ahead == 1 && seen == 1, "not all was seen that was pushed");
+    release(w.d.c, s);
   });
 }
 

@@ -24,41 +24,60 @@ std::string quoted(const char* text) {
 
 graph_state::~graph_state() {
   if (!any_to_destroy_) return;
-  for (graph_task& t : tasks)
+  tasks.for_each([](graph_task& t) {
     if (t.ops != nullptr && t.ops->destroy != nullptr) t.ops->destroy(&t);
+  });
 }
 
-void graph_state::check_may_change(const char* what) const {
+inline void graph_state::check_may_change(const char* what) const {
+  if (given_in_bulk_ || running.load(std::memory_order_acquire) != 0) [[unlikely]] throw_may_not_change(what);
+}
+
+void graph_state::throw_may_not_change(const char* what) const {
   if (running.load(std::memory_order_acquire) != 0) throw usage_error("weir::graph::" + std::string(what) + "() was called while the graph runs");
-  if (given_in_bulk_) throw usage_error("weir::graph::" + std::string(what) + "() was called for a graph in bulk, whose arrays say what it is");
+  throw usage_error("weir::graph::" + std::string(what) + "() was called for a graph in bulk, whose arrays say what it is");
 }
 
 graph_task& graph_state::new_task(const task_options& o) {
   check_may_change("add");
   if (tasks.size() == 0xffffffffu) throw usage_error("weir::graph has 4294967295 tasks, which is as many as it can hold");
-  if (!tasks.empty() && tasks.back().ops == nullptr) tasks.pop_back();  // its body threw when it was copied
+  drop_unfinished();
   graph_task& t = tasks.emplace_back();
+  newest_ = &t;
   t.name = o.name;
   t.priority = static_cast<std::int8_t>(o.priority);
   t.affinity = static_cast<std::int16_t>(o.affinity.node);
   t.required = o.affinity.required;
+  t.pending.store(0, std::memory_order_relaxed);
   t.state.store(frame_state::creating, std::memory_order_relaxed);
   t.unusual = frame::of_graph;
   t.scope = &scope;
+  any_placed |= o.affinity.node != -1 || o.affinity.required;
   changed_ = true;
   return t;
 }
 
+void graph_state::drop_unfinished() {
+  if (newest_ == nullptr || newest_->ops != nullptr) return;
+  tasks.pop_back();
+  newest_ = nullptr;
+}
+
 void graph_state::add_edge(std::uint32_t before, std::uint32_t after) {
   check_may_change("precede");
-  for (std::uint32_t id : {before, after})
-    if (id >= tasks.size()) throw usage_error("weir::graph::precede(" + std::to_string(before) + ", " + std::to_string(after) + "): there is no task " + std::to_string(id) + ", the graph has " + std::to_string(tasks.size()));
-  if (before == after) throw usage_error("weir::graph::precede(): " + name_of(tasks[before]) + " cannot come before itself");
+  if (before >= tasks.size() || after >= tasks.size() || before == after) [[unlikely]] throw_no_edge(before, after);
   edges_.emplace_back(edge{before, after});
   tasks[before].after_count++;
-  tasks[after].before_count++;
+  graph_task& t = tasks[after];
+  t.pending.store(++t.before_count, std::memory_order_relaxed);
   ascending_ &= before < after;
   changed_ = true;
+}
+
+void graph_state::throw_no_edge(std::uint32_t before, std::uint32_t after) const {
+  for (std::uint32_t id : {before, after})
+    if (id >= tasks.size()) throw usage_error("weir::graph::precede(" + std::to_string(before) + ", " + std::to_string(after) + "): there is no task " + std::to_string(id) + ", the graph has " + std::to_string(tasks.size()));
+  throw usage_error("weir::graph::precede(): " + name_of(tasks[before]) + " cannot come before itself");
 }
 
 std::string graph_state::name_of(const graph_task& t) const {
@@ -71,11 +90,11 @@ std::string graph_state::name_of(const graph_task& t) const {
 graphs::own_lists graph_state::before_lists() const {
   graphs::own_lists before;
   before.offset.assign(tasks.size() + 1, 0);
-  for (const edge& e : edges_) before.offset[e.after + 1]++;
+  edges_.for_each([&](const edge& e) { before.offset[e.after + 1]++; });
   for (std::size_t t = 0; t < tasks.size(); t++) before.offset[t + 1] += before.offset[t];
   before.item.resize(edges_.size());
   std::vector<std::size_t> at(before.offset.begin(), before.offset.end() - 1);
-  for (const auto& [b, a] : edges_) before.item[at[a]++] = b;
+  edges_.for_each([&](const edge& e) { before.item[at[e.after]++] = e.before; });
   return before;
 }
 
@@ -89,16 +108,15 @@ graphs::bulk& graph_state::in_bulk() {
 void graph_state::prepare() {
   if (!changed_) return;
   bulk_.reset();
-  if (!tasks.empty() && tasks.back().ops == nullptr) tasks.pop_back();
+  drop_unfinished();
   after_.make(edges_.size());
   first_.clear();
   graph_task** end = after_.data();
-  for (graph_task& t : tasks) {
+  tasks.for_each([&](graph_task& t) {
     t.after = end += t.after_count;
-    t.pending.store(t.before_count, std::memory_order_relaxed);
     if (t.before_count == 0) first_.push_back(&t);
-  }
-  for (std::size_t i = edges_.size(); i > 0; i--) *--tasks[edges_[i - 1].before].after = &tasks[edges_[i - 1].after];
+  });
+  edges_.for_each_backwards([this](const edge& e) { *--tasks[e.before].after = &tasks[e.after]; });
   if (!ascending_) check_for_cycles();
   changed_ = false;
 }
@@ -106,6 +124,7 @@ void graph_state::prepare() {
 // Tasks all of whose predecessors come before them (Kahn, 1962). What is left of a count is not: part of a cycle, or
 // behind one.
 void graph_state::check_for_cycles() {
+  set_counts_back();  // there may have been a cycle before
   std::vector<graph_task*> order(first_);
   order.reserve(tasks.size());
   for (std::size_t done = 0; done < order.size(); done++)
@@ -115,7 +134,11 @@ void graph_state::check_for_cycles() {
       if (left == 0) order.push_back(*next);
     }
   if (order.size() < tasks.size()) throw_cycle();
-  for (graph_task& t : tasks) t.pending.store(t.before_count, std::memory_order_relaxed);
+  set_counts_back();
+}
+
+void graph_state::set_counts_back() {
+  tasks.for_each([](graph_task& t) { t.pending.store(t.before_count, std::memory_order_relaxed); });
 }
 
 void graph_state::throw_cycle() {
@@ -137,7 +160,7 @@ void graph_state::start(flow::ready_list& ready) {
 template <class F>
 void graph_state::for_each_edge(F&& f) const {
   if (!given_in_bulk_)
-    for (const auto& [before, after] : edges_) f(before, after);
+    edges_.for_each([&f](const edge& e) { f(e.before, e.after); });
   else
     for (graphs::index t = 0; t < bulk_->tasks(); t++)
       for (graphs::index b : bulk_->before().of(t)) f(b, t);

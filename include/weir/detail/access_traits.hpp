@@ -82,9 +82,9 @@ template <class T>
 }
 
 template <class T>
-void put_stream(cursor& c, stream_state* s, std::size_t count, stream_mode mode) {
-  if (s == nullptr) throw_null_access("a weir::stream handle");
-  if (count > most_bytes / sizeof(T)) throw_window_error(c.task, s, count);
+[[gnu::always_inline]] inline void put_stream(cursor& c, stream_state* s, std::size_t count, stream_mode mode) {
+  if (s == nullptr) [[unlikely]] throw_null_access("a weir::stream handle");
+  if (count > most_bytes / sizeof(T)) [[unlikely]] throw_window_error(c.task, s, count);
   auto* r = reinterpret_cast<resource*>(s);
   c.task->unusual |= frame::has_streams;
   if (mode == stream_mode::push) {
@@ -181,7 +181,7 @@ struct access_traits<stream_access<T, Mode>> {
   static std::size_t versions(const stream_access<T, Mode>&) { return Mode == stream_mode::push ? 1 : 0; }
   static std::size_t accesses(const stream_access<T, Mode>&) { return Mode == stream_mode::push ? 0 : 1; }
   static std::size_t windows(const stream_access<T, Mode>&) { return has_windows<Mode> ? 1 : 0; }
-  static void put(cursor& c, const stream_access<T, Mode>& a) { put_stream<T>(c, a.stream, a.count, Mode); }
+  [[gnu::always_inline]] static void put(cursor& c, const stream_access<T, Mode>& a) { put_stream<T>(c, a.stream, a.count, Mode); }
   static argument take(cursor& c, std::uint32_t) {
     if constexpr (Mode == stream_mode::push) return take_version<T>(c);
     if constexpr (Mode == stream_mode::pop || Mode == stream_mode::peek) return take_access<T>(c.next_access());

@@ -194,8 +194,11 @@ struct thread_binding {
   std::uint64_t engine_id = 0;
   slot* current = nullptr;
 };
-extern thread_local constinit thread_binding used_last;  // by the calling thread
-extern thread_local constinit thread_binding as_worker;  // as the worker that it is, while it may use other engines
+// Found without a call, for which whoever asks would save registers; that takes 32 of the bytes that the system's loader
+// keeps for libraries loaded late.
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit thread_binding used_last;  // by the calling thread
+// As the worker that it is, while it may use other engines.
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit thread_binding as_worker;
 
 // The slots of an engine by index, workers first; null: not made yet.
 class slot_table {
@@ -542,6 +545,12 @@ class slot_to_release {
 };
 
 // The last thing about a task.
+// Credits are for the scope of the running task: it cannot be complete while that runs.
+inline void engine::enter_scope(slot& s, scope_state* scope) {
+  if (s.credits > 0) return_credits(s, 0);
+  s.scope = scope;
+}
+
 inline void engine::finished_one(slot& s) {
   s.queues.finished.add(1);
   if (s.scope != nullptr && ++s.credits > 2 * credit_batch) return_credits(s, credit_batch);

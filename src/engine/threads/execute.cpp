@@ -29,8 +29,10 @@ void engine::start(detail::graph_state& g) {
 }
 
 void engine::check(const detail::graph_state& g) const {
-  for (const detail::graph_task& t : g.tasks)
+  if (!g.any_placed) return;
+  g.tasks.for_each([this](const detail::graph_task& t) {
     if (t.affinity != -1 || t.required) check_affinity({.name = t.name, .affinity = {t.affinity, t.required}});
+  });
 }
 
 // Places everything that became ready; returns one task to run next if asked to keep one. The last of the list, and the
@@ -188,12 +190,6 @@ void engine::execute(slot& s, frame* f) {
   }
   s.outside = outside;
   if (outer != nullptr && s.scope != outer_scope) enter_scope(s, outer_scope);
-}
-
-// Credits are for the scope of the running task: it cannot be complete while that runs.
-void engine::enter_scope(slot& s, scope_state* scope) {
-  return_credits(s, 0);
-  s.scope = scope;
 }
 
 // The scope may be gone as soon as its count says so.
