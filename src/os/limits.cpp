@@ -247,8 +247,14 @@ limits read_limits(const fs::path& root_path) {
   if (!result.cpus) result.cpus = list_from_status(root, "Cpus_allowed_list:");
   if (!result.memory_nodes) result.memory_nodes = list_from_status(root, "Mems_allowed_list:");
   const cgroups groups{mounted_hierarchies(root), own_cgroups(root)};
-  if (auto cpu = smallest(root, groups, "cpu", cpu_limit_in)) result.cpu_quota = cpu->value, result.cpu_quota_file = cpu->file;
-  if (auto memory = smallest(root, groups, "memory", memory_limit_in)) result.memory_bytes = static_cast<std::uint64_t>(memory->value), result.memory_file = memory->file;
+  if (auto cpu = smallest(root, groups, "cpu", cpu_limit_in)) {
+    result.cpu_quota = cpu->value;
+    result.cpu_quota_file = cpu->file;
+  }
+  if (auto memory = smallest(root, groups, "memory", memory_limit_in)) {
+    result.memory_bytes = static_cast<std::uint64_t>(memory->value);
+    result.memory_file = memory->file;
+  }
   return result;
 }
 
