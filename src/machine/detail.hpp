@@ -48,6 +48,10 @@ description read_hwloc_host();
 // a node without CPUs stands beside one with them. Keeps hwloc's answer where there is no such file.
 void assign_nodes_from_sysfs(description& machine, const std::string& root);
 
+// read_hwloc_host() with the nodes corrected; or what it said before, if the hardware and hwloc's environment are what
+// they were then. Called under an os::fork_shield.
+description unrestricted_host();
+
 // Drops what the limits forbid and notes what that costs: CPUs outside of the set, memory nodes outside of theirs
 // (their CPUs move to the nearest node left). Throws weir::machine_error if no CPU remains.
 void restrict_to(description& machine, const os::limits& limits);

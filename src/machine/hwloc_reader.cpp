@@ -2,6 +2,7 @@
 #include <hwloc.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -138,6 +139,47 @@ double cpus_asked_for(const std::string& text) {
   return product;
 }
 
+bool is_told_of(hwloc_topology_t t, hwloc_obj_t cpu) {
+  hwloc_obj_t above = cpu->parent;
+  while (above != nullptr && !hwloc_obj_type_is_dcache(above->type)) above = above->parent;
+  return above != nullptr && hwloc_get_ancestor_obj_by_type(t, HWLOC_OBJ_CORE, cpu) != nullptr &&
+         hwloc_get_ancestor_obj_by_type(t, HWLOC_OBJ_PACKAGE, cpu) != nullptr;
+}
+
+// Whether Linux tells the core, the package and the caches of each CPU.
+bool is_told_of_all(hwloc_topology_t t) {
+  const std::vector<hwloc_obj_t> cpus = objects_of(t, HWLOC_OBJ_PU);
+  return std::all_of(cpus.begin(), cpus.end(), [t](hwloc_obj_t cpu) { return is_told_of(t, cpu); });
+}
+
+// hwloc's x86 component binds the calling thread to each CPU in turn to ask it about itself, which takes milliseconds
+// where CPUs are busy, and does not end where the affinity is refused. On Linux it adds no node and no CPU.
+enum class x86_component {
+  never,      // the affinity is unknown
+  if_needed,  // only where Linux does not tell enough, as in some virtual machines
+  always,     // the user says which components hwloc is to use
+};
+
+// False where hwloc has no such component: on other processors.
+bool leave_out_x86(hwloc_topology_t t) {
+  return hwloc_topology_set_components(t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86") == 0;
+}
+
+topology loaded_host(x86_component wanted) {
+  topology t = empty_topology(HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  const bool left_out = wanted != x86_component::always && leave_out_x86(t.get());
+  if (hwloc_topology_load(t.get()) != 0)
+    throw machine_error(std::string("host: hwloc cannot read the topology: ") + std::strerror(errno));
+  if (left_out && wanted == x86_component::if_needed && !is_told_of_all(t.get()))
+    return loaded_host(x86_component::always);
+  return t;
+}
+
+x86_component wanted_x86_component(bool affinity_is_known) {
+  if (!affinity_is_known) return x86_component::never;
+  return std::getenv("HWLOC_COMPONENTS") != nullptr ? x86_component::always : x86_component::if_needed;
+}
+
 }  // namespace
 
 description read_hwloc_xml(const std::string& path) {
@@ -160,12 +202,9 @@ description read_hwloc_synthetic(const std::string& text) {
 }
 
 description read_hwloc_host() {
-  topology t = empty_topology(HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   const bool affinity_is_known = os::affinity_of_this_thread().has_value();
   const std::string refusal = affinity_is_known ? "" : std::strerror(errno);
-  // hwloc asks for the affinity until it gets it; only its x86 component does, which on Linux adds no node and no CPU.
-  if (!affinity_is_known) hwloc_topology_set_components(t.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-  if (hwloc_topology_load(t.get()) != 0) throw machine_error(std::string("host: hwloc cannot read the topology: ") + std::strerror(errno));
+  topology t = loaded_host(wanted_x86_component(affinity_is_known));
   description m = describe(t.get(), "host", "host");
   m.is_host = hwloc_topology_is_thissystem(t.get()) != 0;
   if (!m.is_host) m.notes.push_back("The environment (HWLOC_XMLFILE, HWLOC_SYNTHETIC, HWLOC_FSROOT) makes hwloc describe another machine: nothing is bound and no page is placed.");

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <thread>
+
 #include "machine/detail.hpp"
 #include "machine/machine.hpp"
 #include "machine/temporary_folder.hpp"
@@ -130,6 +132,61 @@ TEST(host, described_by_the_environment_is_not_bound) {
   EXPECT_EQ(m.node_count(), 3);
   ASSERT_FALSE(m.notes.empty());
   EXPECT_NE(m.notes.back().find("another machine"), std::string::npos);
+}
+
+void expect_same(const description& a, const description& b) {
+  ASSERT_EQ(a.cpus.size(), b.cpus.size());
+  for (std::size_t c = 0; c < a.cpus.size(); c++) {
+    EXPECT_EQ(a.cpus[c].os_index, b.cpus[c].os_index);
+    EXPECT_EQ(a.cpus[c].node, b.cpus[c].node);
+    EXPECT_EQ(a.cpus[c].core, b.cpus[c].core);
+    EXPECT_EQ(a.cpus[c].package, b.cpus[c].package);
+  }
+  ASSERT_EQ(a.caches.size(), b.caches.size());
+  for (std::size_t l = 0; l < a.caches.size(); l++) {
+    EXPECT_EQ(a.caches[l].level, b.caches[l].level);
+    EXPECT_EQ(a.caches[l].bytes, b.caches[l].bytes);
+    EXPECT_EQ(a.caches[l].cpus_sharing, b.caches[l].cpus_sharing);
+  }
+  EXPECT_EQ(a.node_count(), b.node_count());
+  EXPECT_EQ(a.distance, b.distance);
+  EXPECT_EQ(a.notes, b.notes);
+}
+
+TEST(host, is_the_same_machine_when_it_is_read_again) { expect_same(host(), host()); }
+
+TEST(host, is_itself_again_after_the_environment_described_another) {
+  const description before = host();
+  ASSERT_EQ(setenv("HWLOC_SYNTHETIC", "numa:3 pu:2", 1), 0);
+  EXPECT_EQ(host().node_count(), 3);
+  unsetenv("HWLOC_SYNTHETIC");
+  const description after = host();
+  EXPECT_TRUE(after.is_host);
+  expect_same(before, after);
+}
+
+// Who names components gets all of hwloc's.
+TEST(host, loses_nothing_without_the_x86_component) {
+  const description without = host();
+  ASSERT_EQ(setenv("HWLOC_COMPONENTS", "linux", 1), 0);
+  const description with = host();
+  unsetenv("HWLOC_COMPONENTS");
+  EXPECT_TRUE(with.is_host);
+  expect_same(without, with);
+}
+
+TEST(host, follows_the_affinity_from_one_call_to_the_next) {
+  const description all = host();
+  if (all.cpus.size() < 2) GTEST_SKIP() << "needs two CPUs that may be used";
+  const int last = all.cpus.back().os_index;
+  std::optional<description> narrow;
+  std::thread([&] {
+    if (os::set_affinity_of_this_thread({last})) narrow = host();
+  }).join();
+  if (!narrow) GTEST_SKIP() << "this system refuses to bind a thread";
+  ASSERT_EQ(narrow->cpus.size(), 1u);
+  EXPECT_EQ(narrow->cpus[0].os_index, last);
+  expect_same(all, host());
 }
 
 }  // namespace

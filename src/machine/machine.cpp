@@ -27,10 +27,8 @@ description host_with_figures(const std::string& path) {
 
 description host() {
   const os::fork_shield shield;
-  description m = detail::read_hwloc_host();
-  if (!m.is_host) return m;
-  detail::assign_nodes_from_sysfs(m, "/");
-  detail::restrict_to(m, os::read_limits());
+  description m = detail::unrestricted_host();
+  if (m.is_host) detail::restrict_to(m, os::read_limits());
   return m;
 }
 

@@ -67,7 +67,8 @@ struct description {
 };
 
 // The machine this process runs on, restricted to the CPUs, memory nodes and quota it may use.
-// Throws weir::machine_error if hwloc fails. Costs some milliseconds.
+// Throws weir::machine_error if hwloc fails. The first call costs a millisecond or more, later ones some 100 us: they
+// read what may be used, and the machine itself only if CPUs, nodes, memory or hwloc's environment have changed.
 description host();
 
 // From a specification: "" or "host"; "host+FILE.toml", this machine with the distances and latencies of a file that

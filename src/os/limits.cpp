@@ -87,17 +87,20 @@ std::string unescape(const std::string& text) {
   return plain;
 }
 
-bool has_word(const std::string& comma_list, std::string_view word) {
-  std::istringstream words(comma_list);
-  for (std::string each; std::getline(words, each, ',');)
-    if (each == word) return true;
-  return false;
+bool has_word(std::string_view comma_list, std::string_view word) {
+  for (;;) {
+    const std::size_t comma = comma_list.find(',');
+    if (comma_list.substr(0, comma) == word) return true;
+    if (comma == std::string_view::npos) return false;
+    comma_list.remove_prefix(comma + 1);
+  }
 }
 
 std::vector<hierarchy> mounted_hierarchies(const std::string& root) {
   std::vector<hierarchy> found;
   std::ifstream file(join_paths(root, "proc/self/mountinfo"));
   for (std::string line; std::getline(file, line);) {
+    if (line.find(" - cgroup") == std::string::npos) continue;  // a process may see hundreds of other mounts
     // "31 23 0:28 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER_OPTIONS"
     std::istringstream fields(line);
     std::string id, parent, device, mount_root, mount_point, field, type, source, super_options;
@@ -109,17 +112,34 @@ std::vector<hierarchy> mounted_hierarchies(const std::string& root) {
   return found;
 }
 
-// The process's cgroup in the unified hierarchy ("0::/path") or in the one with the controller ("4:cpu,cpuacct:/path").
-std::optional<std::string> own_cgroup(const std::string& root, bool unified, std::string_view controller) {
+// A line of /proc/self/cgroup: the process's cgroup in the unified hierarchy ("0::/path"), or in the one with some
+// controllers ("4:cpu,cpuacct:/path").
+struct membership {
+  std::string controllers, path;
+};
+
+std::vector<membership> own_cgroups(const std::string& root) {
+  std::vector<membership> found;
   std::ifstream file(join_paths(root, "proc/self/cgroup"));
   for (std::string line; std::getline(file, line);) {
     std::size_t first = line.find(':'), second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    std::string controllers = line.substr(first + 1, second - first - 1);
-    if (unified ? controllers.empty() : has_word(controllers, controller)) return line.substr(second + 1);
+    found.push_back({line.substr(first + 1, second - first - 1), line.substr(second + 1)});
   }
-  return std::nullopt;
+  return found;
 }
+
+// Read once for all limits: reading costs more than what is done with it.
+struct cgroups {
+  std::vector<hierarchy> mounted;
+  std::vector<membership> own;
+
+  const std::string* own_in(const hierarchy& h, std::string_view controller) const {
+    for (const membership& m : own)
+      if (h.unified ? m.controllers.empty() : has_word(m.controllers, controller)) return &m.path;
+    return nullptr;
+  }
+};
 
 // The cgroup's path below the mount point. A cgroup outside of what is mounted (a container without its own cgroup
 // namespace) is seen as the mount point itself.
@@ -158,12 +178,13 @@ std::optional<limit> memory_limit_in(const std::string& directory, bool unified)
 
 // The smallest limit of the process's cgroup and its ancestors, in every hierarchy that has the controller.
 template <typename LimitIn>
-std::optional<limit> smallest(const std::string& root, std::string_view controller, LimitIn limit_in) {
+std::optional<limit> smallest(const std::string& root, const cgroups& groups, std::string_view controller,
+                              LimitIn limit_in) {
   std::optional<limit> result;
-  for (const hierarchy& h : mounted_hierarchies(root)) {
+  for (const hierarchy& h : groups.mounted) {
     if (!h.unified && !has_word(h.controllers, controller)) continue;
-    auto cgroup = own_cgroup(root, h.unified, controller);
-    if (!cgroup) continue;
+    const std::string* const cgroup = groups.own_in(h, controller);
+    if (cgroup == nullptr) continue;
     for (std::string below = below_mount(h, *cgroup);;
          below.erase(below.find_last_of('/') == std::string::npos ? 0 : below.find_last_of('/'))) {
       const std::string directory = join_paths(h.mount_point, below);
@@ -225,8 +246,15 @@ limits read_limits(const fs::path& root_path) {
   }
   if (!result.cpus) result.cpus = list_from_status(root, "Cpus_allowed_list:");
   if (!result.memory_nodes) result.memory_nodes = list_from_status(root, "Mems_allowed_list:");
-  if (auto cpu = smallest(root, "cpu", cpu_limit_in)) result.cpu_quota = cpu->value, result.cpu_quota_file = cpu->file;
-  if (auto memory = smallest(root, "memory", memory_limit_in)) result.memory_bytes = static_cast<std::uint64_t>(memory->value), result.memory_file = memory->file;
+  const cgroups groups{mounted_hierarchies(root), own_cgroups(root)};
+  if (auto cpu = smallest(root, groups, "cpu", cpu_limit_in)) {
+    result.cpu_quota = cpu->value;
+    result.cpu_quota_file = cpu->file;
+  }
+  if (auto memory = smallest(root, groups, "memory", memory_limit_in)) {
+    result.memory_bytes = static_cast<std::uint64_t>(memory->value);
+    result.memory_file = memory->file;
+  }
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "os/clock.hpp"
+#include "os/hardware.hpp"
 #include "os/limits.hpp"
 #include "os/memory.hpp"
 #include "os/process.hpp"
