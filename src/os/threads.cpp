@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -79,6 +80,11 @@ std::optional<std::vector<int>> affinity_of_this_thread() {
     return allowed;
   }
   return std::nullopt;
+}
+
+std::uint64_t page_faults_of_this_thread() {
+  rusage used{};
+  return getrusage(RUSAGE_THREAD, &used) == 0 ? static_cast<std::uint64_t>(used.ru_minflt) : 0;
 }
 
 int current_cpu() { return sched_getcpu(); }

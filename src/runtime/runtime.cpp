@@ -170,6 +170,27 @@ void release_datum(datum* d) noexcept {
   let_go(rt);
 }
 
+void run_loop(runtime_state& rt, loop_work& l) {
+  engine::engine& e = rt.engine;
+  e.throw_if_unable_to_wait();
+  const std::exception_ptr gave_up = wait_and_rethrow(e, l.scope, [&] {
+    const engine::waited_for_inside waited_for(l.scope, e.where_running_task_is());
+    e.run_loop(l);
+  });
+  if (gave_up != nullptr && e.in_task()) std::rethrow_exception(gave_up);
+}
+bool loop_goes_on() noexcept {
+  engine::slot* const s = engine::engine::this_worker();
+  return s->owner.loop_goes_on(*s);
+}
+bool loop_may_wait(const loop_work&) noexcept {
+  engine::slot* const s = engine::engine::this_worker();
+  return s->owner.loop_may_wait(*s);
+}
+std::uint64_t now_ns() noexcept { return os::now_ns(); }
+std::uint64_t page_faults_of_this_thread() noexcept { return os::page_faults_of_this_thread(); }
+bool loop_awaits(const loop_work&, int worker) noexcept { return engine::engine::this_worker()->owner.loop_awaits(worker); }
+
 namespace {
 
 const char* name_of(const datum& d) { return d.name != nullptr ? d.name : "(unnamed)"; }

@@ -3,5 +3,6 @@
 
 #include "sched/deque.hpp"
 #include "sched/inbox.hpp"
+#include "sched/loop_post.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/sleep.hpp"

@@ -220,7 +220,7 @@ frame* scheduler::take_own(slot_queues& self) {
       if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
   }
   frame* const sent = self.pushed.try_pop();
-  if (sent != nullptr && !self.searching) self.hungry = slot_queues::hunger::none;
+  if (sent != nullptr && !self.searching.load(std::memory_order_relaxed)) self.hungry = slot_queues::hunger::none;
   return sent;
 }
 

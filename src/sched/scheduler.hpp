@@ -61,7 +61,7 @@ struct alignas(cache_line_bytes) slot_queues {
   std::vector<std::uint64_t> finished_before; // by worker: their counts when this one began to doze, or had_nothing
   bool took_notes = false;                    // in finished_before, while it spins
   enum class hunger : std::uint8_t { none, some, much } hungry = hunger::none;  // until, having just run a task, it finds another one that was sent to it
-  bool searching = false;                     // has run out of tasks since
+  atomic<bool> searching{true};               // has run out of tasks since; others may look
   bool runs_small_tasks = false;              // guests: did so in the place that it has, when it left that last
   atomic<int> place{-1};                      // guests: the worker whose place it has, or keeps; -1: none
   bool offering = false;                      // on the offer board
@@ -154,9 +154,9 @@ class scheduler {
   // A worker's own queues are empty; it begins to look elsewhere.
   void starts_to_steal(slot_queues& self) {
     if (nodes_ > 1) offers_.idle(self.index);
-    self.searching = true;
+    self.searching.store(true, std::memory_order_relaxed);
   }
-  void stops_stealing(slot_queues& self) { self.searching = false; }
+  void stops_stealing(slot_queues& self) { self.searching.store(false, std::memory_order_relaxed); }
   // Whether such a round could find something. `with_left`: or would, if it did not leave small tasks to those who have
   // them.
   bool any_work_for(const slot_queues& self, manners, bool with_left = true) const;

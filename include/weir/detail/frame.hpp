@@ -130,8 +130,17 @@ struct task_ops {
   void (*run)(frame*);              // calls the closure with its accesses
   void (*destroy)(frame*) noexcept; // destroys the closure; null: nothing to do
   mutable atomic<task_length> length{task_length::unknown};
+  mutable atomic<std::uint32_t> queued{0};  // by creators that could have run them, while the length was unknown
 
   bool has_run_before() const { return length.load(std::memory_order_relaxed) != task_length::unknown; }
+  // So many that one that waits for its creator would be one of a kind.
+  bool is_one_of_many() const {
+    const std::uint32_t n = queued.load(std::memory_order_relaxed);
+    if (n >= many) return true;
+    queued.store(n + 1, std::memory_order_relaxed);
+    return false;
+  }
+  static constexpr std::uint32_t many = 64;
   bool is_short() const { return length.load(std::memory_order_relaxed) == task_length::short_; }
   void note(task_length now) const {
     if (length.load(std::memory_order_relaxed) != now) length.store(now, std::memory_order_relaxed);

@@ -1,27 +1,26 @@
 // How the chunks of a parallel loop reach the workers. Internal to parallel_for and parallel_reduce.
 //
-// Affinity scheduling (Markatos and LeBlanc, IEEE TPDS 5(4), 1994), with workers recruited while there is something to
-// do. Three nouns: a chunk is what a body is called for at a time; a part is a run of chunks that belongs to one worker;
-// a group is the parts of a node's workers, whose numbers are neighbours. A task of the loop, a server, runs the chunks of
-// its worker's part, whoever created it and wherever it was stolen from, and then helps with other parts, nearest first.
-// So where an element is worked on does not depend on which task is stolen by whom.
+// Affinity scheduling (Markatos and LeBlanc, IEEE TPDS 5(4), 1994). Two nouns: a chunk is what a range is cut into; a part
+// is a run of chunks that belongs to one worker. Who serves the loop runs the chunks of its worker's part, and then helps
+// with other parts, nearest first. So where an element is worked on does not depend on who comes first. Who serves it, and
+// how they learn of it, is the runtime's (src/engine/threads/loops.cpp).
 //
-// Who takes a chunk: whoever moves the part's `next` over it, by fetch_add. The value before is the chunk; each occurs
-// once, and what is at or beyond `end` is nobody's. Relaxed will do: nothing is handed over but the number, and the
-// caller sees what bodies did because it waits for the tasks.
+// Who takes a chunk: whoever moves the part's `next` over it, by fetch_add, which may take several that are neighbours. The
+// value before is the first of them; each occurs once, and what is at or beyond `end` is nobody's. Relaxed will do: nothing
+// is handed over but the number, and the caller sees what bodies did because it waits for the servers.
 //
-// Why all chunks are run: a server ends when it has seen all parts of the groups that have begun exhausted. The task that
-// was sent for a group begins it before it looks, so when all of these have ended no chunk is left. If it finds that its
-// worker is serving the loop already, further down on the stack, it leaves the rest to that: the same thread will see
-// that the group has begun, for it looks again after each chunk. A body that throws ends it early, and so does the early
-// end of the scope of the task that called it: that is then thrown, for not all chunks were run.
+// How many at a time: one, then twice as many each time, but no more than half of what would be each worker's share of those
+// left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). A chunk costs some 5 ns to take.
 //
-// Why a group has to begin: a node whose workers are still asleep would lose its parts, and with them what they touch
-// first, to those who were awake. If the group's task cannot run on its node, a worker of another node steals it in the
-// end (docs/decisions/0002), and begins the group there.
+// Why all chunks are run: a server ends when it has seen all parts exhausted, and who calls the loop serves it, or sleeps
+// until somebody has. A body that throws ends it early, and so does the early end of the scope of the task that called it:
+// that is then thrown, for not all chunks were run.
+//
+// When other nodes are helped: src/runtime/loop.cpp.
 #pragma once
 
 #include <weir/detail/atomic.hpp>
+#include <weir/detail/loop_work.hpp>
 #include <weir/error.hpp>
 #include <weir/runtime.hpp>
 
@@ -42,7 +41,7 @@ struct loop_shape {
   std::uint64_t grain;
   std::uint64_t chunks;
   std::uint64_t workers;
-  bool by_node;  // a group for each node that has workers; else all are one
+  bool by_node;  // other nodes are left alone for a while; else all workers are neighbours
 
   static loop_shape of(std::uint64_t elements, std::uint64_t grain, int workers, bool by_node) {
     const auto w = static_cast<std::uint64_t>(workers);
@@ -60,134 +59,149 @@ struct loop_shape {
   static std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0 ? 1 : 0); }
 };
 
-// Runs work(chunk) once for every chunk. Lives on the stack of who waits for the loop.
-template <class Work>
-class loop {
+// The parts of a loop, and who has got how far.
+class loop_parts {
  public:
-  loop(runtime& rt, const loop_shape& shape, const char* name, const Work& work)
-      : shape_(shape), name_(name), work_(work), parts_(new part[shape.workers]), groups_(new group[most_groups(rt)]), scope_(rt) {
-    for (std::uint64_t w = 0; w < shape_.workers; w++) {
-      parts_[w].next.store(shape_.part_begin(w), std::memory_order_relaxed);
-      parts_[w].end = shape_.part_begin(w + 1);
-      add_to_group(w, shape_.by_node ? rt.node_of_worker(static_cast<int>(w)) : 0);
+  struct taken {
+    std::uint64_t first, last;
+    bool any() const { return first < last; }
+  };
+
+  loop_parts(const runtime& rt, const loop_shape& s) : shape(s), runtime_(rt), parts_(new part[s.workers]) {
+    std::uint32_t parts = 0;
+    for (std::uint64_t w = 0; w < s.workers; w++) {
+      part& p = parts_[w];
+      p.first = s.part_begin(w);
+      p.next.store(p.first, std::memory_order_relaxed);
+      p.end = s.part_begin(w + 1);
+      parts += p.size() != 0 ? 1 : 0;
     }
+    if (!s.by_node) return;
+    parts_left_.store(parts, std::memory_order_relaxed);
+    began_ns_ = now_ns();
   }
 
-  // Sends a task to every group that has chunks. Throws what scope::wait() throws.
-  void run() {
-    for (std::uint64_t g = 0; g < group_count_; g++) {
-      group& its = groups_[g];
-      if (shape_.part_begin(its.first) == shape_.part_begin(its.first + its.workers)) continue;
-      const placement where = group_count_ > 1 ? prefer(its.node) : placement{};
-      scope_.spawn({.name = name_, .affinity = where}, [this, &its] {
-        its.begun.store(1, std::memory_order_relaxed);
-        serve();
-      });
-    }
-    scope_.wait();
+  // At most so many.
+  taken take(std::uint64_t worker, std::uint64_t most) {
+    part& p = parts_[worker];
+    const std::uint64_t now = p.next.load(std::memory_order_relaxed);
+    if (now >= p.end) return {0, 0};
+    const std::uint64_t n = std::min(most, std::max((p.end - now) / (2 * shape.workers), std::uint64_t{1}));
+    const std::uint64_t first = p.next.fetch_add(n, std::memory_order_relaxed), last = std::min(first + n, p.end);
+    if (shape.by_node && last == p.end && first < last) parts_left_.fetch_sub(1, std::memory_order_relaxed);
+    return {first, last};
   }
+
+  const loop_shape shape;
 
  private:
+  friend class loop_helper;
   struct alignas(cache_line_bytes) part {
     atomic<std::uint64_t> next;  // chunk
-    std::uint64_t end = 0;
-    std::uint64_t group = 0;
-    plain_cell<bool> served;     // its worker's own, like the next one: it runs chunks
-    plain_cell<bool> called;     // it has called for others
-  };
-  struct alignas(cache_line_bytes) group {
-    atomic<std::uint8_t> begun;
-    int node = 0;
-    std::uint64_t first = 0;     // worker
-    std::uint64_t workers = 0;
-  };
-  static constexpr std::uint64_t none = ~std::uint64_t{0};
+    std::uint64_t first = 0, end = 0;
+    // By its worker, only on several nodes. 0: not yet; else 1 more than what was done of the part that counts as clock.
+    atomic<std::uint64_t> begun;
 
-  std::uint64_t most_groups(const runtime& rt) const { return shape_.by_node ? std::min(shape_.workers, static_cast<std::uint64_t>(rt.nodes())) : 1; }
+    std::uint64_t size() const { return end - first; }
+    std::uint64_t done() const { return std::min(next.load(std::memory_order_relaxed), end) - first; }
+    std::uint64_t left() const { return size() - done(); }
+  };
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
-  // The next worker, from 0 on.
-  void add_to_group(std::uint64_t worker, int node) {
-    if (group_count_ == 0 || groups_[group_count_ - 1].node != node) {
-      groups_[group_count_].node = node;
-      groups_[group_count_++].first = worker;
-    }
-    groups_[group_count_ - 1].workers++;
-    parts_[worker].group = group_count_ - 1;
+  const runtime& runtime_;
+  const std::unique_ptr<part[]> parts_;  // by worker
+  std::uint64_t began_ns_ = 0;           // only on several nodes, like the following
+  atomic<std::uint64_t> clock_{nobody};  // whose part it is: of the first to begin
+  atomic<std::uint32_t> is_uneven_{0};
+  alignas(cache_line_bytes) atomic<std::uint32_t> parts_left_;  // that are not exhausted
+};
+
+// A server of a loop on several nodes. Asked again and again whom to help, when its own part is done.
+class loop_helper {
+ public:
+  // Marks the worker's part as begun.
+  loop_helper(const loop_work&, loop_parts&, std::uint64_t worker) noexcept;
+  void own_part_is_done() noexcept;
+  // A worker whose part may have chunks left, or one of these. Blocks for a while if others are not to be helped yet.
+  static constexpr std::uint64_t all_done = ~std::uint64_t{0}, does_something_else = all_done - 1, leaves_early = all_done - 2;
+  std::uint64_t next() noexcept;
+
+ private:
+  bool is_to_be_helped(std::uint64_t worker);
+  std::uint64_t look_far();
+  bool waits();
+
+  const loop_work& loop_;
+  loop_parts& parts_;
+  loop_parts::part& own_;
+  const std::uint64_t worker_;
+  std::uint64_t near_, near_end_;  // workers of its node that it has not looked at yet
+  std::uint64_t far_ = 1;          // the same of all, counted from its own
+  std::uint64_t left_ = 0, left_before_ = 0;  // chunks
+  std::uint64_t faults_, first_look_ns_ = 0;
+  bool touches_first_ = false;
+  unsigned pauses_ = 1, waited_ = 0, next_look_for_work_;  // in pauses
+  bool helped_ = false;
+};
+
+// Runs work(first, last) for runs of chunks that are each chunk once; `by_chunk`: of one each. Lives on the stack of who
+// waits for the loop.
+template <class Work, bool by_chunk>
+class loop : public loop_work {
+ public:
+  loop(runtime& rt, const loop_shape& shape, const char* named, const Work& work)
+      : loop_work(&serve_this, named, std::min(shape.workers, shape.chunks)), runtime_(rt), work_(work), parts_(rt, shape) {}
+
+  // Throws what scope::wait() throws.
+  void run() { run_loop(state_of(runtime_), *this); }
+
+ private:
+  static bool serve_this(loop_work& l, int worker) {
+    loop& self = static_cast<loop&>(l);
+    return self.parts_.shape.by_node ? self.serve_by_node(static_cast<std::uint64_t>(worker)) : self.serve_as(static_cast<std::uint64_t>(worker));
   }
 
-  void serve() {
-    const auto worker = static_cast<std::uint64_t>(this_task::worker());
-    part& mine = parts_[worker];
-    if (mine.served.read()) return;  // below us on this stack, where a body waits
-    groups_[mine.group].begun.store(1, std::memory_order_relaxed);
-    std::uint64_t from = worker;
-    std::uint64_t chunk = next_chunk(worker, from);
-    if (chunk == none) return;
-    const presence present(*this, mine);
-    recruit(mine);
-    for (; chunk != none; chunk = next_chunk(worker, from)) {
-      if (this_task::cancelled()) [[unlikely]] throw_left_early();
-      work_(chunk);
+  bool serve_as(std::uint64_t worker) {
+    for (std::uint64_t w = worker; w < parts_.shape.workers; w++) run_part(w);
+    for (std::uint64_t w = 0; w < worker; w++) run_part(w);
+    return true;
+  }
+  bool serve_by_node(std::uint64_t worker) {
+    loop_helper helper(*this, parts_, worker);
+    run_part(worker);
+    helper.own_part_is_done();
+    for (;;) {
+      const std::uint64_t other = helper.next();
+      if (other == loop_helper::leaves_early) throw_left_early();
+      if (other == loop_helper::all_done || other == loop_helper::does_something_else) return other == loop_helper::all_done;
+      run_part(other);
     }
   }
 
-  // If it was a body that threw, that came first and counts.
-  [[noreturn, gnu::noinline]] void throw_left_early() const { throw task_cancelled(std::string(name_) + " was left early: the scope of the task that called it has ended early"); }
-
-  // A worker serves the loop.
-  struct presence {
-    presence(loop& l, part& p) : whole(l), mine(p) {
-      mine.served.write(true);
-      whole.present_.fetch_add(1, std::memory_order_relaxed);
-    }
-    presence(const presence&) = delete;
-    ~presence() {
-      mine.served.write(false);
-      whole.present_.fetch_sub(1, std::memory_order_relaxed);
-    }
-    loop& whole;
-    part& mine;
-  };
-
-  // Every worker that comes and finds something to do calls for two more, so that k are there after log k steps. Where all
-  // others are busy these tasks stay with their creator, and end at once.
-  void recruit(part& mine) {
-    if (mine.called.read()) return;
-    mine.called.write(true);
-    const std::uint64_t useful = std::min(shape_.workers, shape_.chunks), here = present_.load(std::memory_order_relaxed);
-    for (std::uint64_t called = 0; called < 2 && here + called < useful; called++) scope_.spawn({.name = name_}, [this] { serve(); });
-  }
-
-  // `from`: the part the last one was taken from.
-  std::uint64_t next_chunk(std::uint64_t worker, std::uint64_t& from) {
-    if (const std::uint64_t chunk = take(from); chunk != none) return chunk;
-    const std::uint64_t own = parts_[worker].group;
-    for (std::uint64_t k = 0; k < group_count_; k++) {
-      const group& its = groups_[(own + k) % group_count_];
-      if (its.begun.load(std::memory_order_relaxed) == 0) continue;
-      for (std::uint64_t i = 0; i < its.workers; i++) {  // beginning at another one for each worker
-        from = its.first + (worker + i) % its.workers;
-        if (const std::uint64_t chunk = take(from); chunk != none) return chunk;
+  void run_part(std::uint64_t worker) {
+    std::uint64_t most = 1;
+    for (auto t = parts_.take(worker, most); t.any(); t = parts_.take(worker, most)) {
+      if constexpr (by_chunk) {
+        for (std::uint64_t c = t.first; c < t.last; c++) {
+          look();
+          work_(c, c + 1);
+        }
+      } else {
+        look();
+        work_(t.first, t.last);
       }
+      most *= 2;
     }
-    return none;
   }
-
-  std::uint64_t take(std::uint64_t worker) {
-    part& p = parts_[worker];
-    if (p.next.load(std::memory_order_relaxed) >= p.end) return none;
-    const std::uint64_t chunk = p.next.fetch_add(1, std::memory_order_relaxed);
-    return chunk < p.end ? chunk : none;
+  void look() const {
+    if (!loop_goes_on()) [[unlikely]] throw_left_early();
   }
+  // If it was a body that threw, that came first and counts.
+  [[noreturn, gnu::noinline]] void throw_left_early() const { throw task_cancelled(std::string(name) + " was left early: the scope of the task that called it has ended early"); }
 
-  const loop_shape shape_;
-  const char* const name_;
+  runtime& runtime_;
   const Work& work_;
-  const std::unique_ptr<part[]> parts_;    // by worker
-  const std::unique_ptr<group[]> groups_;  // in the order of their workers
-  std::uint64_t group_count_ = 0;
-  atomic<std::uint64_t> present_;          // workers that run chunks
-  scope scope_;                            // last: its destructor waits for who uses the others
+  loop_parts parts_;
 };
 
 }  // namespace weir::detail

@@ -5,15 +5,14 @@
 #include "engine/threads/spinning.hpp"
 
 #include <optional>
+#include <thread>
 
 namespace weir::engine {
 
-bool permission::allows(const frame& f) const {
-  if (all_) return true;
-  if (producer_ != nullptr) return producer_ == &f;
-  if (f.scope == nullptr || inside_ == nullptr) return false;
-  // All scopes outside are there as long as this task is not done.
-  for (const scope_state* s = f.scope; s != inside_;) {
+bool permission::allows_in(const scope_state* scope) const {
+  if (scope == nullptr || inside_ == nullptr) return false;
+  // All scopes outside are there as long as a task of this one is not done.
+  for (const scope_state* s = scope; s != inside_;) {
     const scope_outside* const out = s->outer.load(std::memory_order_acquire);
     if (out == nullptr) return false;
     s = out->scope;
@@ -68,7 +67,7 @@ void engine::leave_place(slot& guest, leaving how) {
   if (how == leaving::to_own_thread) return sleep.hand_over(worker);
   const auto any_work_left = [&](bool anywhere) {
     return stopping_.load(std::memory_order_acquire) != 0 || scheduler_.anything_sent_to(place.queues) ||
-           (anywhere && scheduler_.any_work_for(guest.queues, sched::scheduler::manners::greedy));
+           (anywhere && (scheduler_.any_work_for(guest.queues, sched::scheduler::manners::greedy) || any_loop_for(place)));
   };
   sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
 }
@@ -85,6 +84,7 @@ int engine::borrow_place(const std::function<bool()>& done) {
   spin_clock spin(spin_ns_);
   while (worker < 0 && scheduler_.sleep.searching() > 0 && spin.goes_on() && !done()) {
     for (int i = 0; i < 8; i++) cpu_pause();
+    std::this_thread::yield();  // the worker may be on this very CPU
     worker = borrow_place_now();
   }
   return worker;
@@ -136,8 +136,15 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
       f = scheduler_.steal_round(place.queues, scheduler_.manners_of(place.queues), round % rounds_per_far_look == rounds_per_far_look - 1);
     }
     if (f == nullptr) {
+      const loop_search loop = looks_for_loops(place, round) ? help_with_loops(place, &may_run) : loop_search::nothing;
+      if (loop == loop_search::forbidden) return leaving::to_own_thread;
+      if (loop == loop_search::ran_one) {
+        searching.emplace(spin_ns_);
+        round = -1;
+        continue;
+      }
       if (round >= rounds_at_least && !searching->goes_on()) return leaving::searching;
-      pause_between_rounds(round, place.queues, done);
+      pause_between_rounds(round, place.queues, [&] { return done() || bell_rings(place); });
       continue;
     }
     if (!may_run.allows(*f)) {

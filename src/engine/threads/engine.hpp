@@ -11,6 +11,7 @@
 #include "sched/sched.hpp"
 #include "trace/trace.hpp"
 
+#include <weir/detail/loop_work.hpp>
 #include <weir/detail/scope_state.hpp>
 #include <weir/error.hpp>
 
@@ -89,9 +90,14 @@ class permission {
     p.producer_ = &f;
     return p;
   }
-  bool allows(const frame&) const;
+  bool allows(const frame& f) const { return all_ || (producer_ != nullptr ? producer_ == &f : allows_in(f.scope)); }
+  bool allows_nothing() const { return !all_ && producer_ == nullptr && inside_ == nullptr; }
+  // Any of its tasks, of which some are left.
+  bool allows(const scope_state& s) const { return all_ || (producer_ == nullptr && allows_in(&s)); }
 
  private:
+  bool allows_in(const scope_state*) const;
+
   bool all_ = false;
   const scope_state* inside_ = nullptr;
   const frame* producer_ = nullptr;
@@ -119,13 +125,47 @@ class waited_for_inside {
 
 class engine;
 
+// A parallel loop that a thread is in, and those in which that one runs: on the thread's stack.
+struct served_loop {
+  const sched::loop_post<detail::loop_work>* post;  // null: of a loop that is not posted
+  served_loop* outside;
+  bool searching;  // it still counts as searching
+  bool is_callers;
+};
+
+// Where a thread posts its loops, the outermost first. Others look at this.
+class alignas(cache_line_bytes) posted_loops {
+ public:
+  using post = sched::loop_post<detail::loop_work>;
+  // Loops inside one another on a stack; what is deeper is not posted.
+  static constexpr int most = 16;
+
+  posted_loops() = default;
+  ~posted_loops() {
+    for (auto& p : posts_) delete p.load(std::memory_order_relaxed);
+  }
+  posted_loops(const posted_loops&) = delete;
+  posted_loops& operator=(const posted_loops&) = delete;
+
+  // How many are, or were a moment ago.
+  int count() const { return count_.load(std::memory_order_acquire); }
+  post& at(int depth) const { return *posts_[static_cast<std::size_t>(depth)].load(std::memory_order_acquire); }
+  // The owner. Null: there are too many, or no memory.
+  post* add(int nodes) noexcept;
+  void remove() { count_.store(count() - 1, std::memory_order_relaxed); }
+
+ private:
+  atomic<int> count_{0};
+  std::array<atomic<post*>, most> posts_{};  // once there, for ever
+};
+
 // A thread that creates or executes tasks: a worker, or one of the program's own (a guest).
 struct alignas(cache_line_bytes) slot {
-  slot(const engine& e, flow::shared& shared, sched::slot_queues& q, bool worker)
+  slot(engine& e, flow::shared& shared, sched::slot_queues& q, bool worker)
       : queues(q), owner(e), flow(shared, q.node, static_cast<std::uint32_t>(q.index) + 1, worker) {}
 
   sched::slot_queues& queues;
-  const engine& owner;
+  engine& owner;
   flow::context flow;
   std::uint32_t depth = 0;              // tasks on this thread's stack
   std::uint32_t spawns_until_check = 0;
@@ -146,6 +186,10 @@ struct alignas(cache_line_bytes) slot {
   trace::log* log = nullptr;            // workers: what they write down, if anything
   sched::sleep_control<>::keeper keeper;
   int kept_place = -1;                  // guests: of the worker whose place it keeps, or has; -1: of none
+  served_loop* loops = nullptr;         // that its thread is in, the innermost
+  std::uint32_t loops_posted = 0;       // ever
+  std::uint32_t bell_heard = 0;         // of its node: what it said when it last looked for loops
+  posted_loops posted;
   counter refused;                      // tasks; in queues they count as spawned and as finished
   counter bulk_tasks;                   // tasks of graphs in bulk that it ran, less their frames, which are counted in queues
   counter recorded;                     // tasks of graphs: finished minus started. They exist anyway and are no backlog
@@ -267,6 +311,13 @@ class engine {
     const slot* const s = current_if_any();
     if (s != nullptr && stack_is_low(*s) && !s->floors.of_guest) [[unlikely]] throw_stack_is_low(*s);
   }
+  // Runs a parallel loop: the calling thread, if it can, and whoever else has time. Throws as a scope's wait does, after
+  // everybody has left it.
+  void run_loop(detail::loop_work&);
+  // Between chunks. False: it is to be left early.
+  bool loop_goes_on(slot&);
+  bool loop_may_wait(const slot&) const;
+  bool loop_awaits(int worker) const;
   // Starts a run of a graph, which was prepared; its scope is complete when it is over.
   void start(detail::graph_state&);
   void start(bulk_run&);
@@ -442,6 +493,34 @@ class engine {
   [[gnu::noinline]] bool run_in_place(slot& guest, frame*);
   [[gnu::noinline]] bool run_in_place(slot& guest, scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
 
+  // Parallel loops (loops.cpp).
+  class in_loop;
+  using loop_post = posted_loops::post;
+  enum class loop_search : std::uint8_t { nothing, ran_one, forbidden };
+  bool serve(slot&, detail::loop_work&, const loop_post*, bool helps);
+  void run_loop_in_task(slot&, detail::loop_work&);
+  void run_loop_of_guest(slot& guest, detail::loop_work&);
+  void serve_in_place(slot& guest, slot& place, detail::loop_work&, const loop_post*);
+  slot* place_for_loop(slot& guest);
+  bool nobody_is_left(const loop_post&) const;
+  void announce(slot& poster, detail::loop_work&);
+  void ring_bells(slot& poster);
+  void call_sleepers(detail::loop_work&);
+  void counts_as_busy_in_loops(slot&);
+  const atomic<std::uint32_t>& bell_of(const slot& s) const { return bells_[static_cast<std::size_t>(std::max(s.queues.node, 0))].rung; }
+  bool bell_rings(const slot& s) const { return s.bell_heard != bell_of(s).load(std::memory_order_relaxed); }
+  static bool may_help(const slot& s) { return s.floors.only == nullptr || s.depth == 0; }
+  // Who was looking for tasks all the time has heard of what was posted meanwhile; but others look for it now and then.
+  static constexpr int rounds_per_look_for_loops = 8;
+  bool looks_for_loops(const slot& s, int round) const {
+    return (round % rounds_per_look_for_loops == rounds_per_look_for_loops - 1 || bell_rings(s)) && may_help(s);
+  }
+  loop_search help_with_loops(slot&, const permission*);
+  loop_search help_with_loops_of(slot& poster, slot&, const permission*);
+  void tell_poster(std::int32_t who, const scope_state* of);
+  bool any_loop_for(const slot&) const;
+  static bool is_in(const slot&, const loop_post&);
+
   void throttle(slot&);
   void check_affinity(const task_options&) const;  // throws usage_error
   void wait_to_create(slot&);
@@ -516,6 +595,11 @@ class engine {
   std::latch workers_to_come_;
   atomic<std::int32_t> worker_without_memory_{-1};  // one that could not be started
   atomic<std::int32_t> nested_waiters_{0};
+
+  struct alignas(cache_line_bytes) bell {
+    atomic<std::uint32_t> rung{0};  // [loops of that poster : 20][its slot : 12]
+  };
+  const std::unique_ptr<bell[]> bells_ = std::make_unique<bell[]>(static_cast<std::size_t>(machine_.node_count()));  // by node: for who looks for something to do there, a loop has been posted
 
   // Threads of the program that sleep: those that wait for something, and creators that are too far ahead.
   monitor waiting_, too_far_ahead_;

@@ -70,6 +70,7 @@ frame* engine::next_task(slot& s) {
 frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   return_credits(s, 0);
   sched::sleep_control<>& sleep = scheduler_.sleep;
+  counts_as_busy_in_loops(s);
   sleep.start_searching();
   scheduler_.starts_to_steal(s.queues);
   const auto found = [&](frame* f) {
@@ -91,6 +92,12 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     const bool far = small() || round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
     if (frame* f = scheduler_.steal_round(s.queues, std::max(manners, scheduler_.manners_of(s.queues)), far)) return found(f);
     manners = sched::scheduler::manners::patient;
+    if (looks_for_loops(s, round) && help_with_loops(s, nullptr) == loop_search::ran_one) {
+      spin = spin_clock(spin_ns_);
+      dozes = 0;
+      round = -1;
+      continue;
+    }
     if (round % 8 == 0 && waiting_.anybody_sleeps() && nobody_busy() && quiescent()) notify_waiters();
     if (round < rounds_at_least || spin.goes_on()) {
       if (spin.longer_than(scheduler_.doze_microseconds(s.queues))) manners = scheduler_.spun(s.queues);
@@ -106,11 +113,15 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
 
 // A worker that has no task on its stack lends its place meanwhile.
 void engine::pause_spinning(slot& s, int round) {
-  if (s.depth > 0 || round < rounds_without_yielding) return pause_between_rounds(round, s.queues, [] { return false; });
+  if (s.depth > 0 || round < rounds_without_yielding)
+    return pause_between_rounds(round, s.queues, [&] { return bell_rings(s); });
   sched::sleep_control<>& sleep = scheduler_.sleep;
   sleep.start_spinning(s.index());
-  pause_between_rounds(round, s.queues, [&] { return sleep.is_lent(s.index()); });
-  sleep.stop_spinning(s.index(), [&] { return scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy) || stopping_.load(std::memory_order_acquire) != 0; });
+  pause_between_rounds(round, s.queues, [&] { return sleep.is_lent(s.index()) || bell_rings(s); });
+  sleep.stop_spinning(s.index(), [&] {
+    return scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy) || any_loop_for(s) ||
+           stopping_.load(std::memory_order_acquire) != 0;
+  });
   scheduler_.has_own_place(s.queues);
 }
 
@@ -128,10 +139,13 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   s.flow.buffers.flush_counts();
   const bool in_task = s.depth > 0;
   const trace::sleep_slice asleep(s.log, in_task);
-  const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || over(); };
+  const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || any_loop_for(s) || over(); };
   const auto everybody_asleep = [&] { all_asleep(); };
   if (scheduler_.leaves_small_tasks(s.queues)) {
-    scheduler_.doze_beside_small_tasks(s.queues, [&] { return scheduler_.any_work_for(s.queues, manners::patient, false) || over(); }, everybody_asleep);
+    const auto any_large = [&] {
+      return scheduler_.any_work_for(s.queues, manners::patient, false) || any_loop_for(s) || over();
+    };
+    scheduler_.doze_beside_small_tasks(s.queues, any_large, everybody_asleep);
     return manners::patient;
   }
   // As long as others work, the first time it takes for granted that they hold something: to look costs several lines

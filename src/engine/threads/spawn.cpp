@@ -150,8 +150,9 @@ inline void engine::route_one(slot& s, frame* f) {
 // its creator does next.
 inline bool engine::creator_runs_task(slot& s, const detail::task_ops& ops) const {
   if (static_cast<const char*>(__builtin_frame_address(0)) < s.floors.spawns) return false;
-  if (!s.queues.nothing_urgent_comes() || !ops.has_run_before()) return false;
-  if (one_worker_) return true;
+  if (!s.queues.nothing_urgent_comes()) return false;
+  if (one_worker_) return ops.has_run_before() || ops.is_one_of_many();  // nobody else will find out what they are like
+  if (!ops.has_run_before()) return false;
   const auto searching = static_cast<std::size_t>(std::max(scheduler_.sleep.searching(), 0));
   const int not_busy = static_cast<int>(searching) + std::max(scheduler_.sleep.sleeping(), 0);
   if (s.queues.normal.left_before(s.older_tasks_end) >= older_tasks_kept + not_busy) return true;

@@ -318,7 +318,7 @@ void engine::wait_until(const std::function<bool()>& done, const permission& of_
     help_until(*s, done, may_fail);
     return;
   }
-  if (s != nullptr && execute_while_waiting(*s, done, of_guest)) {
+  if (s != nullptr && !of_guest.allows_nothing() && execute_while_waiting(*s, done, of_guest)) {
     if (const std::string list = take_unheard(); !list.empty()) throw deadlock_error(list);
     return;
   }

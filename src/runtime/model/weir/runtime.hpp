@@ -1,9 +1,11 @@
 // Stands in for include/weir/runtime.hpp in the model tests of parallel loops: workers are threads of the model checker,
 // tasks lie in one list. What the runtime promises and no more: who runs a task sees what its creator did before, and
 // who has waited for a scope sees what its tasks did. The rest of the bookkeeping is no part of the test, so it is in
-// ordinary memory: threads of the model change places only at operations of its atomics.
+// ordinary memory: threads of the model change places only at operations of its atomics. Loops are posted as in the
+// runtime, one at a time.
 #pragma once
 
+#include <weir/detail/loop_work.hpp>
 #include <weir/detail/scope_state.hpp>
 #include <weir/error.hpp>
 #include <weir/task.hpp>
@@ -16,10 +18,14 @@
 #include <vector>
 
 #include "base/model/model.hpp"
+#include "sched/loop_post.hpp"
 
 namespace weir {
 
 class runtime;
+namespace detail {
+struct runtime_state;
+}
 
 class scope {
  public:
@@ -70,10 +76,10 @@ class runtime {
     tell();
   }
 
-  // A task for the worker's node, else its own newest, else the oldest. False: there is none.
+  // A task for the worker's node, else its own newest, else the oldest, else the posted loop. False: there is none.
   bool execute_one() {
     task* const t = task_for(this_worker());
-    if (t == nullptr) return false;
+    if (t == nullptr) return help_with_loop();
     t->waits = false;
     model::require(t->handed_over.exchange(0, std::memory_order_acquire) == 1, "a task was taken twice");
     task* const below = std::exchange(running_[thread()], t);
@@ -97,13 +103,31 @@ class runtime {
     tell();
   }
 
+  // The caller serves the loop, if it is a worker.
+  void run_loop(detail::loop_work& l) {
+    servers_ = 0;
+    post_.put_up(l);
+    model::model_atomics::fence(std::memory_order_seq_cst);
+    tell();
+    if (this_worker() >= 0) serve(l);
+    else
+      for (std::uint32_t seen = changes(); servers_ == 0; seen = changes()) rest(seen);
+    post_.take_down();
+    while (!post_.everybody_has_left()) model::model_atomics::pause();
+    if (const std::exception_ptr failure = l.scope.take_failure(); failure != nullptr) throw task_failed("loop failed", failure);
+  }
+  bool loop_goes_on() const { return !is_cancelled(serving_[thread()]->scope); }
+
+  // Each look is later than the one before.
+  std::uint64_t now_ns() { return now_ns_ += 100'000; }
+
   // How often something happened that a thread may rest for. Orders nothing.
   std::uint32_t changes() const { return changes_; }
   void rest(std::uint32_t seen) { model::model_atomics::wait(changed_, seen); }
 
   int this_worker() const { return worker_of_[thread()]; }
   bool this_scope_is_cancelled() const { return is_cancelled(running_[thread()]->owner->state_); }
-  std::size_t tasks() const { return tasks_; }
+  int servers() const { return servers_; }
 
   static inline runtime* current = nullptr;  // of the current run
 
@@ -130,7 +154,8 @@ class runtime {
     return any != end ? &*any : nullptr;
   }
   // Threads must not change places in a handler: the exceptions being handled are the kernel thread's.
-  static std::exception_ptr run(const std::function<void()>& body) {
+  template <class Body>
+  static std::exception_ptr run(const Body& body) {
     try {
       body();
       return nullptr;
@@ -138,6 +163,28 @@ class runtime {
       return std::current_exception();
     }
   }
+  void serve(detail::loop_work& l) {
+    detail::loop_work* const outside = std::exchange(serving_[thread()], &l);
+    const std::exception_ptr failure = run([&] { l.serve(l, this_worker()); });
+    if (failure != nullptr && l.scope.claim_failure()) l.scope.note_failure(failure);
+    serving_[thread()] = outside;
+    servers_++;
+    l.is_over.store(1, std::memory_order_release);
+    tell();
+  }
+  // Who looks after a change sees the loop, as who falls asleep does.
+  bool help_with_loop() {
+    model::model_atomics::fence(std::memory_order_seq_cst);
+    if (!post_.is_up() || serving_[thread()] != nullptr) return false;
+    std::int32_t nobody = -1;
+    detail::loop_work* const l = post_.come(node_of_worker(this_worker()), nobody);
+    if (l == nullptr) return false;
+    serve(*l);
+    post_.has_nothing_left();
+    post_.leave(node_of_worker(this_worker()));
+    return true;
+  }
+
   // The scope may be gone when it knows that this was all.
   void finish(scope& s, const std::exception_ptr& failure) {
     if (failure != nullptr && s.state_.claim_failure()) s.state_.note_failure(failure);
@@ -158,6 +205,10 @@ class runtime {
   }
 
   const std::vector<int> node_of_worker_;
+  sched::loop_post<detail::loop_work, model::model_atomics> post_{nodes()};
+  std::array<detail::loop_work*, model::max_threads> serving_{};
+  int servers_ = 0;  // that have come to the loop's end
+  std::uint64_t now_ns_ = 0;
   std::array<task, 12> list_;
   std::size_t tasks_ = 0;
   std::array<int, model::max_threads> worker_of_ = no_workers();
@@ -178,6 +229,16 @@ inline void scope::await_tasks() {
     else model::model_atomics::pause();  // they have finished, and this thread is about to see it
   }
 }
+
+namespace detail {
+inline runtime_state& state_of(runtime& rt) { return reinterpret_cast<runtime_state&>(rt); }
+inline void run_loop(runtime_state& rt, loop_work& l) { reinterpret_cast<runtime&>(rt).run_loop(l); }
+inline bool loop_goes_on() noexcept { return runtime::current->loop_goes_on(); }
+inline bool loop_may_wait(const loop_work&) noexcept { return true; }
+inline std::uint64_t now_ns() noexcept { return runtime::current->now_ns(); }
+inline std::uint64_t page_faults_of_this_thread() noexcept { return 0; }
+inline bool loop_awaits(const loop_work&, int) noexcept { return true; }
+}  // namespace detail
 
 namespace this_task {
 inline int worker() { return runtime::current->this_worker(); }

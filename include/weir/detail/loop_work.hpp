@@ -1,0 +1,43 @@
+// What the runtime knows of a parallel loop. Internal.
+#pragma once
+
+#include <weir/detail/atomic.hpp>
+#include <weir/detail/scope_state.hpp>
+
+#include <cstdint>
+
+namespace weir::detail {
+
+struct runtime_state;
+
+// Lies on the stack of who waits for it. Who serves it runs chunks as the worker that it is.
+struct loop_work {
+  // Returns true when no chunk is left to begin; false if some are left to others, and the caller has something else to do.
+  // May throw.
+  using serve_function = bool(loop_work&, int worker);
+
+  loop_work(serve_function* by, const char* named, std::uint64_t useful_workers) noexcept : serve(by), name(named), useful(useful_workers) {}
+
+  serve_function* const serve;
+  const char* const name;
+  const std::uint64_t useful;          // workers that would find a chunk
+  scope_state scope{true};             // of the servers, which count as tasks but not in it
+  atomic<std::uint32_t> called{0};     // workers that were asleep
+  atomic<std::uint32_t> is_over{0};    // nobody begins a chunk any more
+};
+
+// The caller serves the loop, if it can, and others that have time. Returns when everybody has left it; then throws what
+// scope::wait() throws.
+void run_loop(runtime_state&, loop_work&);
+// For a server, now and then. False: it is to stop.
+bool loop_goes_on() noexcept;
+// Instead of waiting for others. False: it has something else to do.
+bool loop_may_wait(const loop_work&) noexcept;
+// The worker has nothing else to do, so it will come if it is not there yet.
+bool loop_awaits(const loop_work&, int worker) noexcept;
+
+std::uint64_t now_ns() noexcept;
+// Of pages that it has touched first, or for the first time. Some 300 ns.
+std::uint64_t page_faults_of_this_thread() noexcept;
+
+}  // namespace weir::detail

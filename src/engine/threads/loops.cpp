@@ -1,0 +1,302 @@
+// Parallel loops: who calls one serves it, and so does who has nothing else to do. How the chunks are shared is not known
+// here (include/weir/detail/loop.hpp).
+#include "engine/threads/in_place.hpp"
+#include "engine/threads/spinning.hpp"
+
+#include <new>
+
+namespace weir::engine {
+namespace {
+
+// Others are in their last chunks when a loop's caller has none left. Longer: it executes other tasks later, where it can.
+// Shorter: it is in another task, or asleep, when the loop is over.
+constexpr int pauses_before_clock = 64;
+constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
+
+}  // namespace
+
+posted_loops::post* posted_loops::add(int nodes) noexcept {
+  const int n = count_.load(std::memory_order_relaxed);
+  if (n == most) return nullptr;
+  atomic<post*>& place = posts_[static_cast<std::size_t>(n)];
+  post* p = place.load(std::memory_order_relaxed);
+  if (p == nullptr) {
+    try {
+      p = new post(nodes);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+    place.store(p, std::memory_order_release);
+  }
+  count_.store(n + 1, std::memory_order_release);
+  return p;
+}
+
+// The calling thread serves a loop, as a task without a frame that others could see.
+class engine::in_loop {
+ public:
+  in_loop(slot& s, detail::loop_work& l, const loop_post* post, bool helps)
+      : slot_(s), creators_(s), outer_(s.queues.running), outside_(s.outside), here_{post, s.loops, helps, !helps} {
+    task.name = l.name;
+    task.scope = &l.scope;
+    task.pending.store(0, std::memory_order_relaxed);
+    task.state.store(detail::frame_state::running, std::memory_order_relaxed);
+    if (s.depth == 0) s.scope = nullptr;  // it holds no credits
+    s.depth++;
+    s.queues.running = &task;
+    s.outside = nullptr;
+    s.loops = &here_;
+    s.older_tasks_end = s.queues.normal.end();
+  }
+  ~in_loop() {
+    slot_.loops = here_.outside;
+    slot_.outside = outside_;
+    slot_.queues.running = outer_;
+    slot_.depth--;
+  }
+  in_loop(const in_loop&) = delete;
+  in_loop& operator=(const in_loop&) = delete;
+  bool searching() const { return here_.searching; }
+
+  frame task;
+
+ private:
+  slot& slot_;
+  const older_tasks_kept_in_mind creators_;
+  frame* const outer_;
+  const scope_outside* const outside_;
+  served_loop here_;
+};
+
+// Returns whether it still counts as searching.
+bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool helps) {
+  s.queues.spawned.add(1);
+  s.queues.sizes.note_wait();  // whoever serves loops has no small tasks
+  bool searching = false;
+  {
+    in_loop here(s, l, post, helps);
+    const trace::log::start start = s.log != nullptr ? s.log->begin(s.queues.stolen_from, s.depth > 1) : trace::log::start{};
+    bool is_over = true;
+    const char* cause = ends_early(s, here.task) ? of_ended_scope : nullptr;
+    if (cause != nullptr) record_skipped(&here.task, cause);
+    else {
+      try {
+        is_over = l.serve(l, s.index());
+      } catch (...) {
+        cause = l.name;
+        record_failure(&here.task, std::current_exception());
+      }
+    }
+    if (is_over) l.is_over.store(1, std::memory_order_release);
+    if (s.log != nullptr) s.log->task(&here.task, start, s.queues.node, cause);
+    searching = here.searching();
+  }
+  if (!s.flow.ready.empty()) route_ready(s, false);
+  s.queues.finished.add(1);
+  return searching;
+}
+
+void engine::run_loop(detail::loop_work& l) {
+  slot& s = current();
+  if (s.depth > 0) run_loop_in_task(s, l);
+  else run_loop_of_guest(s, l);
+}
+
+void engine::run_loop_in_task(slot& s, detail::loop_work& l) {
+  loop_post* const post = one_worker_ || l.useful < 2 ? nullptr : s.posted.add(machine_.node_count());
+  if (post == nullptr) {
+    serve(s, l, nullptr, false);
+    return;
+  }
+  post->put_up(l);
+  announce(s, l);
+  serve(s, l, post, false);
+  post->take_down();
+  if (!nobody_is_left(*post)) {
+    post->wants_to_be_told(scope_state::number_of_worker(s.index()));
+    wait_until([post] { return post->everybody_has_left(); }, permission::for_none(), false, &l.scope);
+    post->needs_not_be_told();
+  }
+  s.posted.remove();
+}
+
+// If all places are taken the CPUs have enough to do: then it leaves the loop to others, and sleeps.
+void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
+  slot* const place = place_for_loop(guest);
+  if (place != nullptr && (one_worker_ || l.useful < 2)) return serve_in_place(guest, *place, l, nullptr);
+  loop_post* const post = guest.posted.add(machine_.node_count());
+  if (post == nullptr) throw std::bad_alloc();
+  post->put_up(l);
+  announce(guest, l);
+  if (place != nullptr) {
+    serve_in_place(guest, *place, l, post);
+    post->take_down();
+  }
+  if (place == nullptr || !nobody_is_left(*post)) {
+    post->wants_to_be_told(scope_state::no_worker);
+    const auto done = [&] {
+      if (l.is_over.load(std::memory_order_acquire) == 0) return false;
+      post->take_down();
+      return post->everybody_has_left();
+    };
+    wait_until(done, permission::for_none(), false, &l.scope);
+    post->needs_not_be_told();
+  }
+  guest.posted.remove();
+}
+
+// Null: all places are taken, or the calling thread executes nothing. The worker of this CPU may be about to lend its own.
+slot* engine::place_for_loop(slot& guest) {
+  if (!waiting_threads_execute_ || !knows_stack(guest)) return nullptr;
+  if (slot* const kept = enter_kept_place(guest); kept != nullptr) return kept;
+  int worker = borrow_place_now();
+  for (int i = 0; i < rounds_to_lend && worker < 0 && scheduler_.sleep.searching() > 0; i++) {
+    std::this_thread::yield();
+    worker = borrow_place_now();
+  }
+  if (worker < 0) return nullptr;
+  has_place(guest, worker);
+  stop_searching_in_place(*slot_at(worker));
+  return slot_at(worker);
+}
+
+void engine::serve_in_place(slot& guest, slot& place, detail::loop_work& l, const loop_post* post) {
+  const permission only = permission::for_scope(l.scope);
+  stack_floors floors = guest.floors;
+  floors.only = &only;
+  bool leaves_tasks = false;
+  {
+    const in_place here(*this, place, floors);
+    serve(place, l, post, false);
+    leaves_tasks = scheduler_.anything_sent_to(place.queues);
+    if (leaves_tasks) {
+      scheduler_.sleep.start_searching();
+      scheduler_.starts_to_steal(place.queues);
+    }
+  }
+  leave_place(guest, leaves_tasks ? leaving::to_own_thread : leaving::for_a_while);
+}
+
+// Soon.
+bool engine::nobody_is_left(const loop_post& post) const {
+  for (int i = 0; i < pauses_before_clock; i++) {
+    if (post.everybody_has_left()) return true;
+    cpu_pause();
+  }
+  spin_clock spin(longest_wait_for_visitors_ns);
+  while (spin.goes_on()) {
+    if (post.everybody_has_left()) return true;
+    cpu_pause();
+  }
+  return false;
+}
+
+// As sleep_control::work_published(), but those that search hear of it at once, and of those asleep more than one is woken.
+void engine::announce(slot& poster, detail::loop_work& l) {
+  light_fence();
+  if (scheduler_.sleep.searching() > 0) ring_bells(poster);
+  call_sleepers(l);
+}
+
+void engine::ring_bells(slot& poster) {
+  const std::uint32_t what = ++poster.loops_posted << 12 | (static_cast<std::uint32_t>(poster.index()) & 0xfff);
+  for (int n = 0; n < machine_.node_count(); n++) bells_[static_cast<std::size_t>(n)].rung.store(what, std::memory_order_release);
+}
+
+// Who comes calls two more, so that k are there after log k steps.
+void engine::call_sleepers(detail::loop_work& l) {
+  if (scheduler_.sleep.sleeping() <= 0) return;
+  for (int i = 0; i < 2 && l.called.load(std::memory_order_relaxed) + 1 < l.useful; i++) {
+    if (!scheduler_.sleep.wake_any()) return;
+    l.called.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+// A server that came while nobody slept still counts as searching: for a short loop that saves two operations on a line that
+// all share. But as soon as somebody sleeps, publishers must not rely on it, and others may be called.
+bool engine::loop_goes_on(slot& s) {
+  if (s.loops->searching && scheduler_.sleep.sleeping() > 0) counts_as_busy_in_loops(s);
+  const scope_state& scope = scope_of(*s.queues.running);
+  return !scope.failed() && !ends_early(s, scope);
+}
+
+// Who has called the loop stays with it: the program waits for that.
+bool engine::loop_may_wait(const slot& s) const {
+  const bool called_it = s.loops->is_callers;
+  return called_it || !(s.queues.has_tasks() || scheduler_.any_work_for(s.queues, sched::scheduler::manners::patient));
+}
+
+bool engine::loop_awaits(int worker) const { return slot_at(worker)->queues.searching.load(std::memory_order_relaxed); }
+
+void engine::counts_as_busy_in_loops(slot& s) {
+  for (served_loop* l = s.loops; l != nullptr; l = l->outside) {
+    if (!std::exchange(l->searching, false)) continue;
+    scheduler_.stops_stealing(s.queues);
+    if (scheduler_.sleep.stop_searching()) scheduler_.sleep.wake_any();
+  }
+}
+
+// For who is searching, and has nothing to do.
+engine::loop_search engine::help_with_loops(slot& s, const permission* may_run) {
+  const std::uint32_t rung = bell_of(s).load(std::memory_order_acquire);
+  loop_search result = loop_search::nothing;
+  if (std::exchange(s.bell_heard, rung) != rung)
+    if (slot* const poster = slot_at(static_cast<int>(rung & 0xfff)); poster != nullptr) result = help_with_loops_of(*poster, s, may_run);
+  const int end = scheduler_.slot_count();
+  for (int i = 0; i < end && result == loop_search::nothing; i++)
+    if (slot* const poster = slot_at(i); poster != nullptr) result = help_with_loops_of(*poster, s, may_run);
+  return result;
+}
+
+// The outermost first.
+engine::loop_search engine::help_with_loops_of(slot& poster, slot& s, const permission* may_run) {
+  const int n = poster.posted.count();
+  for (int i = 0; i < n; i++) {
+    loop_post& post = poster.posted.at(i);
+    if (!post.is_up() || is_in(s, post)) continue;
+    const int node = std::max(s.queues.node, 0);
+    std::int32_t who = loop_post::nobody;
+    detail::loop_work* const l = post.come(node, who);
+    if (l == nullptr) {
+      tell_poster(who, nullptr);
+      continue;
+    }
+    const scope_state* const of = &l->scope;
+    const bool allowed = may_run == nullptr || may_run->allows(*of);
+    if (allowed) {
+      if (scheduler_.sleep.sleeping() > 0) call_sleepers(*l);
+      if (!serve(s, *l, &post, true)) {
+        scheduler_.sleep.start_searching();
+        scheduler_.starts_to_steal(s.queues);
+      }
+      if (l->is_over.load(std::memory_order_relaxed) != 0) post.has_nothing_left();
+    }
+    tell_poster(post.leave(node), of);
+    return allowed ? loop_search::ran_one : loop_search::forbidden;
+  }
+  return loop_search::nothing;
+}
+
+// `of`: null if it is not known.
+void engine::tell_poster(std::int32_t who, const scope_state* of) {
+  if (who == loop_post::nobody) [[likely]] return;
+  if (of == nullptr && who == scope_state::no_worker) notify_waiters();
+  else tell(who, of);
+}
+
+bool engine::any_loop_for(const slot& s) const {
+  if (!may_help(s)) return false;
+  bool any = false;
+  for_each_slot([&](const slot& poster) {
+    for (int i = poster.posted.count(); i-- > 0;) any = any || (poster.posted.at(i).is_up() && !is_in(s, poster.posted.at(i)));
+  });
+  return any;
+}
+
+bool engine::is_in(const slot& s, const loop_post& post) {
+  for (const served_loop* l = s.loops; l != nullptr; l = l->outside)
+    if (l->post == &post) return true;
+  return false;
+}
+
+}  // namespace weir::engine

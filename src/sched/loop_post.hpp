@@ -1,0 +1,79 @@
+// Where who runs a parallel loop posts it for others, and learns when they have left it. README.md, "Posted loops".
+//
+// Who comes counts itself first, and then looks whether the loop is still posted; who posted it takes it down first, and
+// then looks whether anybody is counted. With a fence between the two steps of each, one of them sees the other. The counts
+// belong to the post, which outlives every loop, so who leaves touches nothing of a loop that may be gone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/base.hpp"
+
+namespace weir::sched {
+
+// Serves one loop after the other, of one thread at a time, the poster. `Loop` is only passed on.
+template <class Loop, class Atomics = real_atomics>
+class loop_post {
+ public:
+  // A count for each node: the lines in which who comes and goes counts are shared by its neighbours only.
+  explicit loop_post(int nodes)
+      : nodes_(nodes), visitors_(std::make_unique<visitors_of_node[]>(static_cast<std::size_t>(nodes))) {}
+
+  // ---- The poster. Memory of the loop must not go before everybody_has_left().
+
+  void put_up(Loop& l) { loop_.store(&l, std::memory_order_release); }
+  // Nobody comes any more.
+  void take_down() {
+    loop_.store(nullptr, std::memory_order_relaxed);
+    Atomics::fence(std::memory_order_seq_cst);
+  }
+  // After take_down(). What they did is seen then.
+  bool everybody_has_left() const {
+    for (int n = 0; n < nodes_; n++)
+      if (visitors_[n].count.load(std::memory_order_acquire) != 0) return false;
+    return true;
+  }
+  // Before it sleeps, and before it looks a last time: leave() says so to the last one of each node. Heavy.
+  void wants_to_be_told(std::int32_t who) {
+    to_be_told_.store(who, std::memory_order_relaxed);
+    Atomics::heavy_fence();
+  }
+  void needs_not_be_told() { to_be_told_.store(nobody, std::memory_order_relaxed); }
+
+  // ---- Others. An operation on the node's line for each, and a fence to come.
+
+  bool is_up() const { return loop_.load(std::memory_order_relaxed) != nullptr; }
+  // Null: there is none, and then nobody has come. `left`: who is to be told of that, or nobody.
+  Loop* come(int node, std::int32_t& to_be_told) {
+    to_be_told = nobody;
+    if (!is_up()) return nullptr;
+    visitors_[node].count.fetch_add(1, std::memory_order_relaxed);
+    Atomics::fence(std::memory_order_seq_cst);
+    Loop* const l = loop_.load(std::memory_order_acquire);
+    if (l == nullptr) to_be_told = leave(node);
+    return l;
+  }
+  // Who has come has found that nothing is left to do for those to come.
+  void has_nothing_left() { loop_.store(nullptr, std::memory_order_relaxed); }
+  // Returns who is to be told, or nobody.
+  std::int32_t leave(int node) {
+    const bool last = visitors_[node].count.fetch_sub(1, std::memory_order_release) == 1;
+    Atomics::light_fence();
+    return last ? to_be_told_.load(std::memory_order_relaxed) : nobody;
+  }
+
+  static constexpr std::int32_t nobody = -1;
+
+ private:
+  struct alignas(cache_line_bytes) visitors_of_node {
+    typename Atomics::template atomic<std::uint32_t> count{0};
+  };
+
+  const int nodes_;
+  typename Atomics::template atomic<Loop*> loop_{nullptr};
+  typename Atomics::template atomic<std::int32_t> to_be_told_{nobody};
+  const std::unique_ptr<visitors_of_node[]> visitors_;
+};
+
+}  // namespace weir::sched
