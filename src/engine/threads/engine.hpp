@@ -3,7 +3,10 @@
 #pragma once
 
 #include "engine/threads/bulk.hpp"
+#include "engine/threads/floors.hpp"
 #include "engine/threads/monitor.hpp"
+#include "engine/threads/substitutes.hpp"
+#include "engine/threads/turns.hpp"
 #include "flow/flow.hpp"
 #include "graph/graph.hpp"
 #include "machine/machine.hpp"
@@ -27,35 +30,7 @@
 
 namespace weir::engine {
 
-using detail::frame;
-using detail::scope_state;
 using sched::counter;
-
-class permission;
-
-// How far down a worker's stack tasks may be run on top of others. Where waiting needs that, until little is left; what a
-// creator could as well leave to others, only in the upper half and some MiB: tasks below it may have large frames.
-struct stack_floors {
-  static constexpr std::ptrdiff_t wait_reserve_bytes = 128 * 1024;
-  // More: creators use more and colder memory for what others could run. Less: more tasks of deep trees are queued.
-  static constexpr std::ptrdiff_t most_for_creators_bytes = 4 * 1024 * 1024;
-
-  const char* low = nullptr;
-  const char* waits = nullptr;  // null: no floor
-  const char* spawns = nullptr;
-  std::size_t stack_bytes = 0;
-  bool of_guest = false;  // a thread of the program has the place of this worker
-  const permission* only = nullptr;  // what may be executed on it; null: anything
-
-  stack_floors() = default;
-  explicit stack_floors(const os::stack_bounds& s, bool guest = false) : of_guest(guest) {
-    if (s.low == nullptr) return;
-    low = s.low;
-    stack_bytes = static_cast<std::size_t>(s.high - s.low);
-    waits = s.low + wait_reserve_bytes;
-    spawns = s.high - std::min((s.high - s.low) / 2, most_for_creators_bytes);
-  }
-};
 
 // Tasks a worker counts for a scope at a time. More: a worker that steals from a scope holds more back until it looks for
 // other work, which costs nothing. Fewer: more changes of a word that several workers count in.
@@ -66,36 +41,6 @@ inline constexpr std::int64_t credit_batch = 64;
 inline constexpr std::uint64_t tasks_per_sample = 64, tasks_per_sample_of_several_nodes = 8;
 
 using detail::scope_outside;
-
-// Which tasks a thread of the program may execute while it waits. (Others may take long, wait for something that this thread
-// holds, or call it a second time.)
-class permission {
- public:
-  static permission for_none() { return {}; }
-  static permission for_all() {
-    permission p;
-    p.all_ = true;
-    return p;
-  }
-  // The tasks of a scope, and those of scopes that these wait for: the task scheduling constraint of OpenMP 5.2, section 12.9,
-  // and what task isolation of oneTBB does.
-  static permission for_scope(const scope_state& s) {
-    permission p;
-    p.inside_ = &s;
-    return p;
-  }
-  static permission for_task(const frame& f) {
-    permission p;
-    p.producer_ = &f;
-    return p;
-  }
-  bool allows(const frame&) const;
-
- private:
-  bool all_ = false;
-  const scope_state* inside_ = nullptr;
-  const frame* producer_ = nullptr;
-};
 
 // As long as a task waits for a scope, that ends early with the task's own.
 class waited_for_inside {
@@ -121,11 +66,11 @@ class engine;
 
 // A thread that creates or executes tasks: a worker, or one of the program's own (a guest).
 struct alignas(cache_line_bytes) slot {
-  slot(const engine& e, flow::shared& shared, sched::slot_queues& q, bool worker)
+  slot(engine& e, flow::shared& shared, sched::slot_queues& q, bool worker)
       : queues(q), owner(e), flow(shared, q.node, static_cast<std::uint32_t>(q.index) + 1, worker) {}
 
   sched::slot_queues& queues;
-  const engine& owner;
+  engine& owner;
   flow::context flow;
   std::uint32_t depth = 0;              // tasks on this thread's stack
   std::uint32_t spawns_until_check = 0;
@@ -144,6 +89,9 @@ struct alignas(cache_line_bytes) slot {
   std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)
   std::uint64_t alone_pause_ns = 0;     // until that is tried again
   trace::log* log = nullptr;            // workers: what they write down, if anything
+  place_turns turns;                    // workers: of the threads that have tasks of this one on their stacks
+  std::uint32_t elsewhere = 0;          // those of them, and its own thread, that do not have the place now
+  std::uint64_t had_since_ticks = 0;    // if a trace is written: when its thread got the place from another one
   sched::sleep_control<>::keeper keeper;
   int kept_place = -1;                  // guests: of the worker whose place it keeps, or has; -1: of none
   counter refused;                      // tasks; in queues they count as spawned and as finished
@@ -152,6 +100,8 @@ struct alignas(cache_line_bytes) slot {
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
 
   int index() const { return queues.index; }
+  // Else its thread does not have the place for itself, and must not lend it.
+  bool holds_no_task() const { return depth == 0 && elsewhere == 0; }
 };
 
 // While a worker executes tasks on top of a creator.
@@ -196,6 +146,7 @@ struct thread_binding {
 };
 extern thread_local constinit thread_binding used_last;  // by the calling thread
 extern thread_local constinit thread_binding as_worker;  // as the worker that it is, while it may use other engines
+extern thread_local constinit std::uint64_t blocks_in_task_of;  // this engine, by weir::blocking(); 0: it does not
 
 // The slots of an engine by index, workers first; null: not made yet.
 class slot_table {
@@ -289,6 +240,13 @@ class engine {
   // Every task ever spawned is done.
   bool quiescent() const;
   bool in_task() const;
+  bool blocks_in_task() const { return blocks_in_task_of == id_; }
+
+  // Before and after the calling thread may block (blocking.cpp). Null: it is in no task, or there is no memory for this.
+  class away;
+  static away* leave_to_block() noexcept;
+  static void come_back(away*) noexcept;
+
   // A hint: no worker executes a task, as far as one look at a shared line tells.
   bool nobody_busy() const {
     const sched::sleep_control<>& s = scheduler_.sleep;
@@ -377,6 +335,7 @@ class engine {
   frame* idle(slot&, const std::function<bool()>* nested_condition);
   sched::scheduler::manners rest(slot&, unsigned& dozes, const std::function<bool()>& over);
   void execute(slot&, frame*);
+  [[gnu::noinline]] frame* leave_in_queue(slot&, frame*);
   static void run_batch(frame*);
   const char* run_body(slot&, frame*);
   const char* run_watched(slot&, frame*);
@@ -415,6 +374,12 @@ class engine {
   void wait_for_scope_of_others(const slot*, scope_state&, bool may_fail);
   void sleep_until_complete(const slot*, scope_state&, bool may_fail);
   bool on_second_stack(slot&, const std::function<void()>& wait);
+  // For threads that have their turn in a place, at a boundary between two tasks. True: another one had it meanwhile.
+  class part_of_thread;
+  bool let_others_go_on(slot&, const std::function<bool()>* when);
+  void stand_in(slot&);
+  void substitute_main(substitute&, os::stack_bounds);
+  static void give_up_kept_places();
   void pause_spinning(slot&, int round);
   void lend_to_who_wants(slot&);
 
@@ -429,6 +394,7 @@ class engine {
   slot* take_place_to_create(slot& guest);
   void has_place(slot& guest, int worker);
   void leave_for_a_while(slot& guest, const slot& place);
+  void leave_after_creating(slot& guest, slot& place);
   int borrow_place(const std::function<bool()>& done);
   int borrow_place_now();
   int worker_of_calling_cpu() const;
@@ -454,6 +420,7 @@ class engine {
   [[gnu::noinline]] void tell(std::int32_t who, const scope_state* of);
 
   // Giving up (give_up.cpp).
+  bool everybody_sleeps_for_good() const;
   bool stuck();
   std::string cancel_stuck(slot&);
   void all_asleep();
@@ -513,6 +480,7 @@ class engine {
   std::latch workers_to_come_;
   atomic<std::int32_t> worker_without_memory_{-1};  // one that could not be started
   atomic<std::int32_t> nested_waiters_{0};
+  atomic<std::int32_t> blocking_{0};  // threads that have called weir::blocking() in a task and have not come back
 
   // Threads of the program that sleep: those that wait for something, and creators that are too far ahead.
   monitor waiting_, too_far_ahead_;
@@ -521,7 +489,9 @@ class engine {
   atomic<std::uint32_t> anything_unheard_{0};
   // Node where a thread of the program found no place; -1: none has, since somebody there offered his.
   alignas(cache_line_bytes) atomic<std::int32_t> place_wanted_on_{-1};
+  std::vector<std::vector<int>> worker_cpus_;  // that each is bound to, the system's numbers
   std::vector<os::thread> threads_;
+  substitutes substitutes_;
 };
 
 // The slot of a thread that lets go of something, which never fails: its own, or, if it can have none, one that all such

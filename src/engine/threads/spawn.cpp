@@ -241,7 +241,7 @@ bool engine::run_in_place(slot& guest, frame* f) {
     finished_one(*place);
     return_credits(*place, 0);
   }
-  leave_for_a_while(guest, *place);
+  leave_after_creating(guest, *place);
   return true;
 }
 
@@ -253,7 +253,7 @@ bool engine::run_in_place(slot& guest, scope_state* scope, const detail::task_op
     place->older_tasks_end = place->queues.normal.end();
     run_counted_at_once(*place, scope, ops, run, body);
   }
-  leave_for_a_while(guest, *place);
+  leave_after_creating(guest, *place);
   return true;
 }
 
