@@ -266,6 +266,25 @@ TEST_P(blocking_tasks, never_execute_more_at_once_than_there_are_workers) {
   EXPECT_LE(c.most(), workers());
 }
 
+// Who runs a graph in bulk holds tasks that others do not see; not while one of them blocks.
+TEST_P(blocking_tasks, of_a_graph_in_bulk_wait_for_others) {
+  constexpr std::size_t tasks = 200;
+  const std::vector<std::size_t> offsets(tasks + 1, 0);
+  const std::vector<graph::task_id> none;
+  graph g(offsets, none);
+  for (int run = 0; run < 20; run++) {
+    std::vector<event> done(tasks);
+    std::atomic<int> ran{0};
+    g.run(rt, [&](graph::task_id t) {
+      if (t % 40 == 0) blocking([&] { done[t + 20].wait(); });  // of the same range
+      if (t % 40 == 21) blocking([&] { done[t - 21].wait(); });
+      done[t].happen();
+      ran++;
+    });
+    EXPECT_EQ(ran, tasks);
+  }
+}
+
 // A thread of the program that waits executes some of them, and others stand in for it.
 TEST_P(blocking_tasks, in_a_place_that_the_program_has_borrowed) {
   const auto me = std::this_thread::get_id();
@@ -277,7 +296,7 @@ TEST_P(blocking_tasks, in_a_place_that_the_program_has_borrowed) {
     rt.spawn([&] { ran++; });
     for (int i = 0; i < 6; i++)
       s.spawn([&, i] {
-        mine |= std::this_thread::get_id() == me;
+        if (std::this_thread::get_id() == me) mine = true;
         const int worker = this_task::worker();
         if (i == 5) last_has_come.happen();
         else blocking([&] { last_has_come.wait(); });

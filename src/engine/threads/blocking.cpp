@@ -12,7 +12,7 @@ namespace weir::engine {
 class engine::part_of_thread {
  public:
   explicit part_of_thread(const slot& s)
-      : depth_(s.depth), running_(s.queues.running), scope_(s.scope), outside_(s.outside), older_tasks_end_(s.older_tasks_end),
+      : depth_(s.depth), running_(s.queues.running), scope_(s.scope), outside_(s.outside), bulk_(s.bulk), older_tasks_end_(s.older_tasks_end),
         failing_wait_(s.failing_wait.load(std::memory_order_relaxed)), floors_(s.floors) {}
   static void clear(slot& s) { part_of_thread().put_back(s); }
   void put_back(slot& s) const {
@@ -22,6 +22,7 @@ class engine::part_of_thread {
     s.queues.running = running_;
     s.scope = scope_;
     s.outside = outside_;
+    s.bulk = bulk_;
     s.older_tasks_end = older_tasks_end_;
     s.failing_wait.store(failing_wait_, std::memory_order_relaxed);
     s.floors = floors_;
@@ -33,6 +34,7 @@ class engine::part_of_thread {
   frame* running_ = nullptr;
   scope_state* scope_ = nullptr;
   const scope_outside* outside_ = nullptr;
+  bulk_worker* bulk_ = nullptr;
   std::int64_t older_tasks_end_ = 0;
   std::uint64_t failing_wait_ = 0;
   stack_floors floors_;
@@ -122,7 +124,10 @@ class engine::away {
 
 engine::away* engine::leave_to_block() noexcept {
   slot* const s = as_worker.current;
-  if (s != nullptr && s->depth > 0) return new (std::nothrow) away(*s);
+  if (s != nullptr && s->depth > 0) {
+    give_held_tasks(*s);
+    return new (std::nothrow) away(*s);
+  }
   if (blocks_in_task_of == 0) give_up_kept_places();
   return nullptr;
 }

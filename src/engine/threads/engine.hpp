@@ -62,6 +62,7 @@ class waited_for_inside {
   bool first_;
 };
 
+class bulk_worker;
 class engine;
 
 // A thread that creates or executes tasks: a worker, or one of the program's own (a guest).
@@ -85,6 +86,7 @@ struct alignas(cache_line_bytes) slot {
   stack_floors floors;                  // of its thread's stack; a worker's, too, while another thread has its place
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
   const scope_outside* outside = nullptr;  // of the running task, if a creator runs it
+  bulk_worker* bulk = nullptr;          // at a frame of a graph in bulk, the uppermost on this thread's stack
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
   std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)
   std::uint64_t alone_pause_ns = 0;     // until that is tried again
@@ -197,6 +199,7 @@ class engine {
   frame* create(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void discard(frame*) noexcept;
   void submit(frame*);
+  void queue(frame*);  // as submit(), of a task without data, and it is not run at once
   // A task without data and options, by its creator; as create(), submit() and execute(). False: not now.
   bool run_at_once(scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
   // After something was released outside of tasks: what became ready by it is queued.
@@ -378,6 +381,7 @@ class engine {
   class part_of_thread;
   bool let_others_go_on(slot&, const std::function<bool()>* when);
   void stand_in(slot&);
+  static void give_held_tasks(slot&);
   void substitute_main(substitute&, os::stack_bounds);
   static void give_up_kept_places();
   void pause_spinning(slot&, int round);
