@@ -335,7 +335,7 @@ void scope::end() noexcept {
   while (!state_.complete()) {
     try {
       const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
-      e.wait_on_any_stack(state_);
+      e.wait_for(state_, false);
     } catch (...) {  // a deadlock, of which the scope has been told; or no memory to wait with: then again
     }
   }

@@ -58,6 +58,30 @@ bool engine::let_others_go_on(slot& s, const std::function<bool()>* when) {
   return next != nullptr;
 }
 
+// Another thread has the place until then, for this one may not execute what there is. False: there is none.
+bool engine::let_another_stand_in(slot& s, const std::function<bool()>& until) {
+  return_credits(s, 0);
+  const part_of_thread part(s);
+  turn mine(&until);
+  mine.failing_wait = s.failing_wait.load(std::memory_order_relaxed);
+  mine.running = s.queues.running;
+  const std::uint64_t used_up = stack_is_low(s) ? s.floors.stack_bytes : 0;
+  s.elsewhere++;
+  turn* const next = s.turns.take_any_for(mine);
+  if (next != nullptr) next->come();
+  const bool leaves = next != nullptr || substitutes_.send(s, s.index()) != nullptr;
+  if (leaves) {
+    used_up_bytes_.fetch_add(used_up, std::memory_order_relaxed);
+    mine.wait();
+    used_up_bytes_.fetch_sub(used_up, std::memory_order_relaxed);
+    part.put_back(s);
+  } else {
+    s.turns.remove(mine);
+  }
+  s.elsewhere--;
+  return leaves;
+}
+
 // A thread on its way into weir::blocking() and back. It is in no task meanwhile, and may use this engine as a guest.
 class engine::away {
  public:

@@ -67,8 +67,8 @@ std::vector<int> nodes_of(const machine::description& m, const std::vector<int>&
 // touched of its stack, mostly some 20 KiB.
 constexpr std::size_t substitutes_parked_per_worker = 4;
 
-// An eighth of what the process may use.
-std::uint64_t memory_for_frames(const machine::description& m) {
+// Of what the process may use.
+std::uint64_t an_eighth_of_memory(const machine::description& m) {
   std::uint64_t bytes = 0;
   for (const auto& n : m.nodes) bytes += n.memory_bytes;
   if (bytes == 0) bytes = std::numeric_limits<std::uint64_t>::max();
@@ -89,7 +89,8 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       fork_generation_(os::fork_generation()),
       // Far enough ahead for wide graphs to show their parallelism; near enough for frames to stay in the caches.
       backlog_limit_(o.backlog != 0 ? o.backlog : 4096 + 1024 * worker_cpus.size()),
-      most_frame_bytes_(memory_for_frames(m)),
+      most_frame_bytes_(an_eighth_of_memory(m)),
+      most_used_up_bytes_(an_eighth_of_memory(m)),
       shared_(m.is_host ? os::host_memory() : os::pretended_memory(), os_nodes_of(m), p.outputs),
       sample_mask_((shared_.several_nodes ? tasks_per_sample_of_several_nodes : tasks_per_sample) - 1),
       scheduler_(m, nodes_of(m, worker_cpus), std::move(p)),

@@ -212,11 +212,11 @@ class engine {
   // not be left before (may_fail is false) waits until others have been given up. `of`: if it is a scope that is waited for.
   void wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail = true, const scope_state* of = nullptr);
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
-  // the worker's stack has no room for executing another one.
+  // the worker's stack has no room for executing another one, and there is no thread or memory for another stack.
   void throw_if_unable_to_wait() {
     throw_if_forked();
     const slot* const s = current_if_any();
-    if (s != nullptr && stack_is_low(*s) && !s->floors.of_guest) [[unlikely]] throw_stack_is_low(*s);
+    if (s != nullptr && stack_is_low(*s)) [[unlikely]] throw_if_no_stack_is_left(*s);
   }
   // Starts a run of a graph, which was prepared; its scope is complete when it is over.
   void start(detail::graph_state&);
@@ -232,8 +232,6 @@ class engine {
   void wait_for(scope_state&, bool may_fail = true);
   // The same, but who is in no task leaves them all to workers.
   void wait_for_workers(scope_state&);
-  // As wait_for, for who must wait all the same: on a second stack if this one is used up.
-  void wait_on_any_stack(scope_state&);
   // Tells threads of the program that sleep to look again.
   void notify_waiters();
   // As notify_waiters, and workers that wait inside a task look again, too.
@@ -319,7 +317,7 @@ class engine {
     return s != nullptr && &s->owner == this ? s : nullptr;
   }
   [[noreturn]] static void throw_forked();
-  [[noreturn]] static void throw_stack_is_low(const slot&);
+  void throw_if_no_stack_is_left(const slot&);
   bool count_created(slot&, scope_state*);
   void uncount_refused(slot&, scope_state*, bool on_credit);
   bool match(slot&, frame*, scope_state*, bool on_credit);
@@ -367,19 +365,20 @@ class engine {
   void run_counted_at_once(slot&, scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
   void run_one(slot&, frame*);
   void wait_for_others(slot&, scope_state&, bool may_fail);
-  void help_until(slot&, const std::function<bool()>& done, bool may_fail);
-  static bool stack_is_low(const slot& s) {
-    char here;
-    return s.depth > 0 && &here < s.floors.waits;
+  void help_until(slot&, const std::function<bool()>& done, bool may_fail, const permission& deep_down);
+  static bool is_below(const char* floor) { return static_cast<const char*>(__builtin_frame_address(0)) < floor; }
+  static bool stack_is_low(const slot& s) { return s.depth > 0 && is_below(s.floors.waits); }
+  // In a wait. `deep_down`: what may be executed where little of the stack is left.
+  static bool may_execute(const slot& s, const frame& f, const permission& deep_down) {
+    return (s.floors.only == nullptr || s.floors.only->allows(f)) && (!is_below(s.floors.others) || deep_down.allows(f));
   }
-  static bool may_execute(const slot& s, const frame& f) { return s.floors.only == nullptr || s.floors.only->allows(f); }
   [[gnu::noinline]] void help_until_complete(slot*, scope_state&, bool may_fail);
   void wait_for_scope_of_others(const slot*, scope_state&, bool may_fail);
   void sleep_until_complete(const slot*, scope_state&, bool may_fail);
-  bool on_second_stack(slot&, const std::function<void()>& wait);
   // For threads that have their turn in a place, at a boundary between two tasks. True: another one had it meanwhile.
   class part_of_thread;
   bool let_others_go_on(slot&, const std::function<bool()>* when);
+  bool let_another_stand_in(slot&, const std::function<bool()>& until);
   void stand_in(slot&);
   static void give_held_tasks(slot&);
   void substitute_main(substitute&, os::stack_bounds);
@@ -458,6 +457,7 @@ class engine {
   const std::uint32_t fork_generation_;
   const std::size_t backlog_limit_;
   const std::uint64_t most_frame_bytes_;  // of tasks, beyond which the limit is no soft one
+  const std::uint64_t most_used_up_bytes_;  // of stacks, beyond which a nested wait is an error
   flow::shared shared_;
   const std::uint64_t sample_mask_;  // a worker's task is timed if its count of finished ones has none of these bits
   sched::scheduler scheduler_;
@@ -484,6 +484,7 @@ class engine {
   std::latch workers_to_come_;
   atomic<std::int32_t> worker_without_memory_{-1};  // one that could not be started
   atomic<std::int32_t> nested_waiters_{0};
+  atomic<std::uint64_t> used_up_bytes_{0};  // of stacks on which there is no room, and others stand in for their threads
   atomic<std::int32_t> blocking_{0};  // threads that have called weir::blocking() in a task and have not come back
 
   // Threads of the program that sleep: those that wait for something, and creators that are too far ahead.

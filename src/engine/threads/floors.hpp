@@ -45,8 +45,10 @@ class permission {
   const frame* producer_ = nullptr;
 };
 
-// How far down a worker's stack tasks may be run on top of others. Where waiting needs that, until little is left; what a
-// creator could as well leave to others, only in the upper half and some MiB: tasks below it may have large frames.
+// How far down a stack tasks may be run on top of others. What a creator could as well leave to others, only in the upper
+// half and some MiB: tasks below it may have large frames. In a wait, whatever there is in the upper half; below, only what
+// is waited for, so that a program which nests its own waits has half of the stack for them, whatever else a worker comes by.
+// At the end, of which the waits and what they call need a little, nothing.
 struct stack_floors {
   static constexpr std::ptrdiff_t wait_reserve_bytes = 128 * 1024;
   // More: creators use more and colder memory for what others could run. Less: more tasks of deep trees are queued.
@@ -54,6 +56,7 @@ struct stack_floors {
 
   const char* low = nullptr;
   const char* waits = nullptr;  // null: no floor
+  const char* others = nullptr;  // what a wait does not wait for
   const char* spawns = nullptr;
   std::size_t stack_bytes = 0;
   bool of_guest = false;  // a thread of the program has the place of this worker
@@ -65,7 +68,8 @@ struct stack_floors {
     low = s.low;
     stack_bytes = static_cast<std::size_t>(s.high - s.low);
     waits = s.low + wait_reserve_bytes;
-    spawns = s.high - std::min((s.high - s.low) / 2, most_for_creators_bytes);
+    others = s.high - (s.high - s.low) / 2;
+    spawns = std::max(others, s.high - most_for_creators_bytes);
   }
 };
 

@@ -7,7 +7,7 @@ namespace weir::engine {
 
 substitute* substitutes::send(slot& place, int worker) noexcept {
   substitute* const s = take_parked(worker);
-  if (s == nullptr) return start(place, worker);
+  if (s == nullptr) return start(&place, worker);
   s->place_.store(&place, std::memory_order_release);
   s->calls_.fetch_add(1, std::memory_order_release);
   real_atomics::wake_one(s->calls_);
@@ -28,12 +28,25 @@ substitute* substitutes::take_parked(int worker) {
   return s;
 }
 
-substitute* substitutes::start(slot& place, int worker) noexcept {
+bool substitutes::prepare() noexcept {
+  {
+    const std::lock_guard guard(mutex_);
+    if (parked_ != nullptr) return true;
+  }
+  substitute* const s = start(nullptr, -1);
+  if (s == nullptr) return false;
+  const std::lock_guard guard(mutex_);
+  put(*s);
+  return true;
+}
+
+// `place`: null if it is to wait for one.
+substitute* substitutes::start(slot* place, int worker) noexcept {
   substitute* s = nullptr;
   try {
     s = &without_thread();
     s->served_ = worker;
-    s->place_.store(&place, std::memory_order_relaxed);
+    s->place_.store(place, std::memory_order_relaxed);
     s->thread_.emplace(stack_, [this, s](os::stack_bounds stack) { main_(*s, stack); });
     return s;
   } catch (...) {

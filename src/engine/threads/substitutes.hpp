@@ -41,6 +41,8 @@ class substitutes {
   // To the place of this worker, which is its from then on. Null: there is none, and no thread or memory for one. To wake
   // one takes some microseconds, to start one some tens.
   substitute* send(slot& place, int worker) noexcept;
+  // As far as one can tell before, send() will find one.
+  bool prepare() noexcept;
   // By who wants the place back. True: the substitute had not come there, and the place is the caller's.
   bool call_off(substitute&, slot& place) noexcept;
   // All end. None must be in a place.
@@ -53,7 +55,7 @@ class substitutes {
 
  private:
   substitute* take_parked(int worker);
-  substitute* start(slot& place, int worker) noexcept;
+  substitute* start(slot* place, int worker) noexcept;
   substitute& without_thread();
   void put(substitute&);
 

@@ -70,8 +70,18 @@ class place_turns {
   }
   turn* take_any() {
     const std::lock_guard guard(mutex_);
-    turn* const ready = take([](const turn& t) { return t.is_ready(); });
-    return ready != nullptr ? ready : take([](const turn& t) { return t.has_no_task; });
+    return take_first_that_comes();
+  }
+  // `mine` waits, whether or not there is another one.
+  turn* take_any_for(turn& mine) {
+    const std::lock_guard guard(mutex_);
+    turn* const next = take_first_that_comes();
+    append(mine);
+    return next;
+  }
+  void remove(turn& t) {
+    const std::lock_guard guard(mutex_);
+    static_cast<void>(take([&t](const turn& other) { return &other == &t; }));
   }
   template <class F>
   void for_each(F&& f) {
@@ -80,6 +90,10 @@ class place_turns {
   }
 
  private:
+  turn* take_first_that_comes() {
+    turn* const ready = take([](const turn& t) { return t.is_ready(); });
+    return ready != nullptr ? ready : take([](const turn& t) { return t.has_no_task; });
+  }
   template <class Fits>
   turn** find(Fits&& fits) {
     turn** at = &first_;
