@@ -175,6 +175,35 @@ TEST(depth, waits_for_what_others_write_nest) {
     }
 }
 
+// And end if some of it never comes, though most of those that wait do not have their worker's place.
+TEST(depth, waits_for_what_nobody_writes_end) {
+  watchdog dog(120, "waits that nest, and never end by themselves");
+  for (int workers : {1, 2})
+    for (const char* policy : {"fifo", "local"}) {
+      runtime rt({.workers = workers, .policy = policy, .stack_bytes = small_stack_bytes});
+      constexpr int tasks = 3'000, missing = 5;
+      const auto numbers = rt.make_stream<int>("numbers");
+      std::atomic<int> sum{0}, failed{0};
+      for (int i = 0; i < tasks; i++)
+        rt.spawn([&] {
+          scope s(rt);
+          s.spawn({.name = "reader"}, numbers.pop(1), [&](auto v) { sum += v[0]; });
+          try {
+            s.wait();
+          } catch (const deadlock_error&) {
+            failed++;
+          }
+        });
+      for (int i = 0; i < tasks - missing; i++) rt.spawn(numbers.push(1), [](auto v) { v[0] = 1; });
+      try {
+        rt.wait();
+      } catch (const deadlock_error&) {  // this thread may have found it
+      }
+      EXPECT_EQ(sum, tasks - missing) << workers << policy;
+      EXPECT_EQ(failed, missing);
+    }
+}
+
 // Each task creates the next one and goes on. Nobody waits, so there may be as many as one likes, with large frames: what
 // a creator runs at once leaves room for them.
 TEST(depth, chains_of_creations_need_no_deep_stack) {

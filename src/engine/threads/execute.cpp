@@ -2,6 +2,7 @@
 #include "engine/threads/engine.hpp"
 #include "engine/threads/spinning.hpp"
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -101,7 +102,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
       pause_spinning(s, round);
       continue;
     }
-    manners = rest(s, dozes, over);
+    manners = rest(s, dozes, std::ref(over));  // a copy would be too large to be made without memory
     round = rounds_at_least - (small() ? 1 : rounds_after_waking);
     spin.end();
   }
