@@ -471,6 +471,29 @@ TEST_P(blocking_tasks, in_runtimes_that_end_at_once) {
   }
 }
 
+// The system's threads of this process by that name.
+int threads_named(const std::string& name) {
+  int n = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(thread.path() / "comm");
+    std::string its;
+    std::getline(file, its);
+    n += its == name;
+  }
+  return n;
+}
+
+TEST_P(blocking_tasks, leave_few_threads_behind) {
+  constexpr int tasks = 40;
+  gate g;
+  for (int i = 0; i < tasks; i++) rt.spawn([&] { blocking([&] { g.pass(); }); });
+  g.await_arrivals(tasks);
+  EXPECT_GE(threads_named("weir +"), tasks - workers());
+  g.open();
+  rt.wait();
+  while (threads_named("weir +") > 4 * workers()) std::this_thread::yield();
+}
+
 TEST_P(blocking_tasks, may_fork) {
   std::atomic<int> good{0};
   for (int i = 0; i < 3; i++)

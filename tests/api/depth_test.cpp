@@ -141,7 +141,7 @@ TEST(depth, waits_of_independent_tasks_nest) {
   for (int workers : {1, 2})
     for (const char* policy : {"fifo", "local", "steal"}) {
       runtime rt({.workers = workers, .policy = policy, .stack_bytes = small_stack_bytes});
-      constexpr int tasks = 10'000;
+      constexpr int tasks = sanitized ? 1'000 : 10'000;
       std::atomic<int> ran{0};
       for (int i = 0; i < tasks; i++)
         rt.spawn([&] {
@@ -160,7 +160,7 @@ TEST(depth, waits_for_what_others_write_nest) {
   for (int workers : {1, 2})
     for (const char* policy : {"fifo", "local"}) {
       runtime rt({.workers = workers, .policy = policy, .stack_bytes = small_stack_bytes});
-      constexpr int tasks = 5'000;
+      constexpr int tasks = sanitized ? 1'000 : 5'000;
       const auto numbers = rt.make_stream<int>("numbers");
       std::atomic<int> sum{0};
       for (int i = 0; i < tasks; i++)
@@ -181,7 +181,7 @@ TEST(depth, waits_for_what_nobody_writes_end) {
   for (int workers : {1, 2})
     for (const char* policy : {"fifo", "local"}) {
       runtime rt({.workers = workers, .policy = policy, .stack_bytes = small_stack_bytes});
-      constexpr int tasks = 3'000, missing = 5;
+      constexpr int tasks = sanitized ? 1'000 : 3'000, missing = 5;
       const auto numbers = rt.make_stream<int>("numbers");
       std::atomic<int> sum{0}, failed{0};
       for (int i = 0; i < tasks; i++)

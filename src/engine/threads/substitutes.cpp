@@ -84,9 +84,21 @@ slot* substitutes::await_place(substitute& self) {
   for (;;) {
     const std::uint32_t calls = self.calls_.load(std::memory_order_acquire);
     if (slot* const place = self.place_.exchange(nullptr, std::memory_order_acq_rel); place != nullptr) return place;
-    if (ending_.load(std::memory_order_acquire) != 0) return nullptr;
+    if (ending_.load(std::memory_order_acquire) != 0 || ends_as_too_many(self)) return nullptr;
     real_atomics::wait(self.calls_, calls);
   }
+}
+
+// Who is called off parks whether or not there are enough.
+bool substitutes::ends_as_too_many(substitute& self) {
+  const std::lock_guard guard(mutex_);
+  if (parked_count_ <= most_parked_) return false;
+  substitute** at = &parked_;
+  while (*at != nullptr && *at != &self) at = &(*at)->next_parked_;
+  if (*at == nullptr) return false;  // it has just been sent
+  *at = self.next_parked_;
+  parked_count_--;
+  return self.ended_ = true;
 }
 
 bool substitutes::park(substitute& self) {

@@ -54,6 +54,7 @@ class substitutes {
   bool park(substitute& self);
 
  private:
+  bool ends_as_too_many(substitute& self);
   substitute* take_parked(int worker);
   substitute* start(slot* place, int worker) noexcept;
   substitute& without_thread();
