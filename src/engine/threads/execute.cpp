@@ -61,7 +61,7 @@ frame* engine::route_ready(slot& s, bool keep_one) {
 
 frame* engine::next_task(slot& s) {
   for (;;) {
-    if (s.turns.anybody_waits()) [[unlikely]] let_others_go_on(s, nullptr);
+    if (s.turns.is_due()) [[unlikely]] let_others_go_on(s, nullptr);
     if (frame* f = scheduler_.take_own(s.queues)) return f;
     if (frame* f = scheduler_.steal_again(s.queues)) return f;
     frame* const f = idle(s, nullptr);
@@ -190,7 +190,7 @@ void engine::execute(slot& s, frame* f) {
       scheduler_.push_own(s.queues, next);
       next = scheduler_.take_own(s.queues);
     }
-    if (next != nullptr && s.turns.anybody_waits()) [[unlikely]] next = leave_in_queue(s, next);
+    if (next != nullptr && s.turns.is_due()) [[unlikely]] next = leave_in_queue(s, next);
     f = next;
   }
   s.outside = outside;

@@ -44,10 +44,15 @@ class turn {
 // Of one place, first come first served.
 class place_turns {
  public:
-  // Somebody with a task on its stack waits, who may be ready. One load.
-  bool anybody_waits() const { return waiting_.load(std::memory_order_relaxed) != 0; }
+  // By who has the place, between two tasks: it should look whether somebody is ready who has a task on its stack. Of many
+  // that wait for a condition most are not, so then it looks as much less often. One load if nobody waits.
+  bool is_due() {
+    const std::int32_t waiting = waiting_.load(std::memory_order_relaxed);
+    if (waiting == 0) [[likely]] return false;
+    return back_.load(std::memory_order_relaxed) != 0 || ++tasks_since_look_ >= waiting;
+  }
   bool anybody_ready() {
-    if (!anybody_waits()) [[likely]] return false;
+    if (waiting_.load(std::memory_order_relaxed) == 0) [[likely]] return false;
     const std::lock_guard guard(mutex_);
     return *find([](const turn& t) { return t.is_ready(); }) != nullptr;
   }
@@ -64,6 +69,7 @@ class place_turns {
   // By who has the place; these take the turn out of the list, and the caller calls come(). Null: there is none.
   turn* take_ready_for(turn& mine) {
     const std::lock_guard guard(mutex_);
+    tasks_since_look_ = 0;
     turn* const next = take([](const turn& t) { return t.is_ready(); });
     if (next != nullptr) append(mine);
     return next;
@@ -117,10 +123,13 @@ class place_turns {
   void count(const turn& t, int by) {
     add_to(in_list_, by);
     if (!t.has_no_task) add_to(waiting_, by);
+    if (!t.has_no_task && t.when_ == nullptr) add_to(back_, by);
   }
   static void add_to(atomic<std::int32_t>& n, int by) { n.store(n.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }
 
-  atomic<std::int32_t> in_list_{0}, waiting_{0};  // all; those with tasks on their stacks
+  // All; those with tasks on their stacks; those of them that wait for nothing else.
+  atomic<std::int32_t> in_list_{0}, waiting_{0}, back_{0};
+  std::int32_t tasks_since_look_ = 0;  // of who has the place
   std::mutex mutex_;
   turn* first_ = nullptr;
 };

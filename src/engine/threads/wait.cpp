@@ -57,7 +57,7 @@ void engine::throttle(slot& s) {
   const std::int64_t excess = backlog_now() - enough;
   const std::uint64_t end = s.queues.finished.read() + static_cast<std::uint64_t>(std::max<std::int64_t>(excess, 0));
   const older_tasks_kept_in_mind creators(s);
-  while (s.queues.finished.read() < end && !s.turns.anybody_waits()) {
+  while (s.queues.finished.read() < end && !s.turns.is_due()) {
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient, true);
     if (f == nullptr) return;
@@ -205,7 +205,7 @@ void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
   if (s != nullptr && s->depth > 0) {
     const permission of_scope = permission::for_scope(scope);
     const older_tasks_kept_in_mind creators(*s);
-    while (!scope.complete() && !s->turns.anybody_waits() && !stack_is_low(*s)) {
+    while (!scope.complete() && !s->turns.is_due() && !stack_is_low(*s)) {
       frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
       if (!may_execute(*s, *f, of_scope)) {
@@ -266,7 +266,7 @@ void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fai
   const std::function<bool()> over = [&] { return done() || here.is_given_up(); };
   while (!done()) {
     if (here.is_given_up()) throw deadlock_error(s.given_up_because);
-    if (s.turns.anybody_waits() && let_others_go_on(s, &over)) continue;
+    if (s.turns.is_due() && let_others_go_on(s, &over)) continue;
     if (stack_is_low(s) && let_another_stand_in(s, over)) continue;
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = idle(s, &over);
