@@ -47,7 +47,8 @@ struct runtime_options {
   // Tasks that creators may be ahead of execution; 0: 4096 + 1024 per worker. A soft limit: a creator goes on if nothing is
   // ready and somebody idle, and, some thousand tasks a second, if no task finishes, until tasks fill an eighth of the memory.
   std::size_t backlog = 0;
-  // Bytes of each worker's stack, which bound how deep tasks wait for tasks. 0: WEIR_STACK_BYTES if set, else 256 MiB,
+  // Bytes of each worker's stack. Tasks that wait for tasks deeper than that go on on other stacks of this size, until those
+  // that are used up are an eighth of the memory; then wait() throws error. 0: WEIR_STACK_BYTES if set, else 256 MiB,
   // and the system's default (ulimit -s) where addresses are limited (ulimit -v) or count as memory
   // (vm.overcommit_memory is 2). Only what is used becomes memory, except in a program that locks its memory
   // (mlockall).

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <weir/access.hpp>
+#include <weir/blocking.hpp>
 #include <weir/coarse_graph.hpp>
 #include <weir/data.hpp>
 #include <weir/error.hpp>

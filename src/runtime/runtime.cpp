@@ -305,7 +305,7 @@ runtime::~runtime() = default;
 
 void runtime::end() {
   state_->engine.throw_if_forked();
-  if (state_->engine.in_task())
+  if (state_->engine.in_task() || state_->engine.blocks_in_task())
     throw usage_error("weir::runtime::end() was called inside a task, which would wait for itself");
   std::exception_ptr first;
   const auto note = [&first](std::exception_ptr e) {
@@ -320,7 +320,7 @@ detail::runtime_state& detail::state_of(runtime& rt) noexcept { return *rt.state
 
 void runtime::wait() {
   engine::engine& e = state_->engine;
-  if (e.in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
+  if (e.in_task() || e.blocks_in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] { e.wait_until([&e] { return e.quiescent(); }, engine::permission::for_all()); });
   e.shared().addresses_forget_done();
   if (gave_up != nullptr) std::rethrow_exception(gave_up);
@@ -356,7 +356,7 @@ void scope::end() noexcept {
   while (!state_.complete()) {
     try {
       const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
-      e.wait_on_any_stack(state_);
+      e.wait_for(state_, false);
     } catch (...) {  // a deadlock, of which the scope has been told; or no memory to wait with: then again
     }
   }

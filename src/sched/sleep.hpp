@@ -146,6 +146,8 @@ class sleep_control {
     goes(me);
     return false;
   }
+  // The keeper is inside, and another thread goes on in the place for it: borrowed until the next keep().
+  void lend_on(int worker) { static_cast<void>(in_hand(worker)); }
   // Places whose keepers are perhaps away: a hint.
   int places_kept() const { return kept_.load(std::memory_order_relaxed); }
 

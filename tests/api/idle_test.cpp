@@ -59,5 +59,17 @@ TEST(idle, a_task_that_waits_for_another_sleeps) {
   rt.wait();
 }
 
+TEST(idle, who_stands_in_for_a_task_that_blocks_sleeps) {
+  for (const int workers : {1, 2}) {
+    runtime rt({.workers = workers});
+    gate g;
+    for (int i = 0; i < 3; i++) rt.spawn([&] { blocking([&] { g.pass(); }); });
+    g.await_arrivals(3);
+    EXPECT_LT(used_in_half_a_second(), most_ms) << workers;
+    g.open();
+    rt.wait();
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

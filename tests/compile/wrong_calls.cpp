@@ -282,6 +282,10 @@ rt.spawn(s.tick(1, 2), [] {});
 // error: weir: push_each(), pop_each() and peek_each() take a std::vector<stream<T>> and a number of elements
 rt.spawn(weir::push_each(s, 4), [](weir::views<int>) {});
 
+// --- blocking: a callable with an argument
+// error: weir: blocking() takes one callable, which takes nothing
+weir::blocking([](int) {});
+
 // --- parallel_for: a body without arguments
 // error: weir::parallel_for: the body takes an index or element
 weir::parallel_for(rt, 0, 10, [] {});

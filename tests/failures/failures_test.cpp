@@ -62,6 +62,19 @@ void run_tasks(runtime& rt) {
   require(read == 141 && ran == 52, "tasks");
 }
 
+void run_blocking(runtime& rt) {
+  std::atomic<int> ran{0};
+  const all_done done(rt);
+  for (int i = 0; i < 8; i++)
+    rt.spawn([&] {
+      const int worker = this_task::worker();
+      blocking([] { std::this_thread::yield(); });
+      ran += this_task::worker() == worker;
+    });
+  rt.wait();
+  require(ran == 8, "blocking");
+}
+
 void run_refs(runtime& rt) {
   std::vector<int> x(100, 0);
   const all_done done(rt);
@@ -257,7 +270,8 @@ const std::vector<program>& programs() {
   static const std::vector<program> all{{"tasks", run_tasks},   {"refs", run_refs},       {"streams", run_streams},
                                         {"scopes", run_scopes}, {"graph", run_graph},     {"bulk", run_bulk},
                                         {"coarse", run_coarse}, {"loops", run_loops},     {"wide", run_wide},
-                                        {"guests", run_guests}, {"release", run_release}, {"traced", run_traced}};
+                                        {"guests", run_guests}, {"release", run_release}, {"traced", run_traced},
+                                        {"blocking", run_blocking}};
   return all;
 }
 

@@ -72,6 +72,14 @@ void engine::leave_place(slot& guest, leaving how) {
   sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
 }
 
+// As in a wait, where others still have tasks on their stacks here.
+void engine::leave_after_creating(slot& guest, slot& place) {
+  if (place.holds_no_task()) [[likely]] return leave_for_a_while(guest, place);
+  scheduler_.sleep.start_searching();
+  scheduler_.starts_to_steal(place.queues);
+  leave_place(guest, leaving::to_own_thread);
+}
+
 // Before it sleeps, or ends: then nobody needs to find out that it does not come again.
 void engine::give_up_kept_place(slot& guest) {
   if (guest.kept_place >= 0 && enter_kept_place(guest) != nullptr) leave_place(guest, leaving::for_good);
@@ -120,6 +128,11 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
   };
   for (int round = 0;; round++) {
     return_credits(place, 0);
+    // Others that have tasks on their stacks here go on beside its own thread.
+    if (!place.holds_no_task()) {
+      searches();
+      return leaving::to_own_thread;
+    }
     if (done()) {
       // What is left is for others, and for the place's own thread.
       if (scheduler_.anything_sent_to(place.queues) || guest.queues.has_tasks()) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace weir::engine {
 namespace {
@@ -33,13 +34,26 @@ class bulk_worker {
  public:
   bulk_worker(engine& e, slot& s, bulk_run& r) : engine_(e), slot_(s), run_(r), alone_(e.scheduler().worker_count() == 1), began_ns_(os::now_ns()) { look_at_limits(); }
 
-  static void submit(engine& e, slot& s, bulk_run& r, const index* tasks, std::uint32_t count, bool range, int node = -1);
+  // Null: there is no memory, and the run has been told.
+  static frame* make(slot& s, bulk_run& r, const index* tasks, std::uint32_t count, bool range, int node);
 
   void run(const batch b) {
+    outer_ = std::exchange(slot_.bulk, this);
     if (b.range) run_range(b.task[0], b.task[1]);
     else take(b.task, b.count);
+    slot_.bulk = outer_;
     if (executed_ > looked_at_) note_time();
     slot_.bulk_tasks.add(executed_ - 1);
+  }
+
+  // Before a task below which it lies blocks: others may run what it holds, and those below it.
+  void give_everything() {
+    for (bulk_worker* w = this; w != nullptr; w = w->outer_) {
+      w->queues_only_ = true;
+      while (w->count_ > 0) w->give_oldest();
+      w->give_range();
+      w->queues_only_ = false;
+    }
   }
 
  private:
@@ -58,18 +72,17 @@ class bulk_worker {
   // The far half goes to whoever wants it, again and again.
   void run_range(index begin, index end) {
     const std::vector<index>& first = run_.way.first();
-    while (begin < end) {
-      while (!alone_ && end - begin > (takes_long(first[begin]) ? 1 : at_a_time_)) {
-        const index middle = begin + (end - begin) / 2;
-        submit_range(middle, end);
-        end = middle;
+    range_begin_ = begin;
+    range_end_ = end;
+    while (range_begin_ < range_end_) {
+      while (!alone_ && range_end_ - range_begin_ > (takes_long(first[range_begin_]) ? 1 : at_a_time_)) {
+        const index middle = range_begin_ + (range_end_ - range_begin_) / 2;
+        submit_range(middle, std::exchange(range_end_, middle));
       }
-      place(first[begin++]);
+      if (range_begin_ == range_end_) return;  // a task that was run at once has given it away
+      place(first[range_begin_++]);
       drain();
-      if (leaving_ && begin < end) {
-        submit_range(begin, end);
-        return;
-      }
+      if (leaving_) return give_range();
     }
   }
 
@@ -111,23 +124,30 @@ class bulk_worker {
   void place(index t) {
     const int node = run_.places.node == nullptr ? -1 : run_.places.node[t];
     if (node >= 0 && node != slot_.queues.node) {
-      submit(engine_, slot_, run_, &t, 1, false, node);
+      submit(&t, 1, false, node);
       return;
     }
     if (count_ == most_held) give_oldest();
     held_[count_++] = t;
   }
 
+  // It holds them no more before it submits them: what is run at once may give everything away.
   void give_oldest() {
+    index given[most_in_frame];
     const std::uint32_t n = std::min(count_, at_a_time_);
-    submit(engine_, slot_, run_, held_, n, false, run_.places.node == nullptr ? -1 : run_.places.node[held_[0]]);
+    std::copy_n(held_, n, given);
     count_ -= n;
     std::memmove(held_, held_ + n, count_ * sizeof(index));
+    submit(given, n, false, run_.places.node == nullptr ? -1 : run_.places.node[given[0]]);
+  }
+
+  void give_range() {
+    if (range_begin_ < range_end_) submit_range(range_begin_, std::exchange(range_end_, range_begin_));
   }
 
   void submit_range(index begin, index end) {
     const index bounds[2] = {begin, end};
-    submit(engine_, slot_, run_, bounds, 2, true);
+    submit(bounds, 2, true);
   }
 
   void look() {
@@ -156,9 +176,20 @@ class bulk_worker {
     short_members_ = ns == 0 ? 0 : members * most_hidden_ns / (tasks * ns);
   }
 
+  // Frames with ready tasks. One that blocks runs none of them at once: they may wait for it.
+  void submit(const index* tasks, std::uint32_t count, bool range, int node = -1) {
+    frame* const f = make(slot_, run_, tasks, count, range, node);
+    if (f == nullptr) return;
+    if (queues_only_) engine_.queue(f);
+    else engine_.submit(f);
+  }
+
   engine& engine_;
   slot& slot_;
   bulk_run& run_;
+  bulk_worker* outer_ = nullptr;  // further down on this stack
+  bool queues_only_ = false;
+  index range_begin_ = 0, range_end_ = 0;  // what is left of a range
   const bool alone_;
   bool leaving_ = false;  // something urgent waits for this worker
   std::uint64_t began_ns_;
@@ -174,7 +205,7 @@ void engine::run_batch(frame* f) {
   bulk_worker(b.run->owner, *this_worker(), *b.run).run(b);
 }
 
-void bulk_worker::submit(engine& e, slot& s, bulk_run& r, const index* tasks, std::uint32_t count, bool range, int node) {
+frame* bulk_worker::make(slot& s, bulk_run& r, const index* tasks, std::uint32_t count, bool range, int node) {
   static constinit const detail::task_ops ops{&engine::run_batch, nullptr};
   const task_options options{.name = r.name, .affinity = node < 0 ? placement{} : placement{node, r.places.required}};
   frame* f = nullptr;
@@ -183,11 +214,15 @@ void bulk_worker::submit(engine& e, slot& s, bulk_run& r, const index* tasks, st
   } catch (const std::bad_alloc&) {
     r.broken.store(1, std::memory_order_relaxed);
     if (r.scope.claim_failure()) r.scope.note_failure(std::current_exception());
-    return;
+    return nullptr;
   }
   batch& b = *new (f + 1) batch{&r, count, range, {}};
   std::copy_n(tasks, count, b.task);
-  e.submit(f);
+  return f;
+}
+
+void engine::give_held_tasks(slot& s) {
+  if (s.bulk != nullptr) s.bulk->give_everything();
 }
 
 void engine::check(const bulk_places& places, std::size_t tasks) const {
@@ -199,7 +234,8 @@ void engine::check(const bulk_places& places, std::size_t tasks) const {
 void engine::start(bulk_run& r) {
   const auto all = static_cast<index>(r.way.first().size());
   const index bounds[2] = {0, all};
-  if (all != 0) bulk_worker::submit(*this, current(), r, bounds, 2, true);
+  if (all == 0) return;
+  if (frame* const f = bulk_worker::make(current(), r, bounds, 2, true, -1); f != nullptr) submit(f);
 }
 
 }  // namespace weir::engine

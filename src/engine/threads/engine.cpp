@@ -46,11 +46,15 @@ thread_local constinit std::uint64_t this_guest = 0;     // the calling thread's
 
 thread_local constinit thread_binding used_last;
 thread_local constinit thread_binding as_worker;
+thread_local constinit std::uint64_t blocks_in_task_of = 0;
 
 namespace {
 
 // A forked child looks again and then finds out that the workers stayed in the parent.
-[[maybe_unused]] const int forget_binding = pthread_atfork(nullptr, nullptr, [] { used_last = as_worker = {}; });
+[[maybe_unused]] const int forget_binding = pthread_atfork(nullptr, nullptr, [] {
+  used_last = as_worker = {};
+  blocks_in_task_of = 0;
+});
 
 std::vector<int> nodes_of(const machine::description& m, const std::vector<int>& cpus) {
   std::vector<int> nodes;
@@ -58,8 +62,13 @@ std::vector<int> nodes_of(const machine::description& m, const std::vector<int>&
   return nodes;
 }
 
-// An eighth of what the process may use.
-std::uint64_t memory_for_frames(const machine::description& m) {
+// Threads that stand in for those in weir::blocking() and are kept when they are not needed. Fewer: where more tasks block
+// at a time, threads are made and ended again and again, some tens of microseconds each. More: each keeps what it has
+// touched of its stack, mostly some 20 KiB.
+constexpr std::size_t substitutes_parked_per_worker = 4;
+
+// Of what the process may use.
+std::uint64_t an_eighth_of_memory(const machine::description& m) {
   std::uint64_t bytes = 0;
   for (const auto& n : m.nodes) bytes += n.memory_bytes;
   if (bytes == 0) bytes = std::numeric_limits<std::uint64_t>::max();
@@ -80,7 +89,8 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       fork_generation_(os::fork_generation()),
       // Far enough ahead for wide graphs to show their parallelism; near enough for frames to stay in the caches.
       backlog_limit_(o.backlog != 0 ? o.backlog : 4096 + 1024 * worker_cpus.size()),
-      most_frame_bytes_(memory_for_frames(m)),
+      most_frame_bytes_(an_eighth_of_memory(m)),
+      most_used_up_bytes_(an_eighth_of_memory(m)),
       shared_(m.is_host ? os::host_memory() : os::pretended_memory(), os_nodes_of(m), p.outputs),
       sample_mask_((shared_.several_nodes ? tasks_per_sample_of_several_nodes : tasks_per_sample) - 1),
       scheduler_(m, nodes_of(m, worker_cpus), std::move(p)),
@@ -95,7 +105,9 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       guests_run_what_they_create_(o.guests_run_what_they_create),
       recorder_(o.recorder),
       watched_(!bound_ || recorder_ != nullptr),
-      workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())) {
+      workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())),
+      worker_cpus_(machine::bindings(m, worker_cpus)),
+      substitutes_(stack_, substitutes_parked_per_worker * worker_cpus.size(), [this](substitute& self, os::stack_bounds stack) { substitute_main(self, stack); }) {
   shared_.traced = recorder_ != nullptr;
   if (given_up_.claim_failure()) given_up_.note_failure(nullptr);  // no more of them
   prepare_asymmetric_fences();
@@ -136,7 +148,6 @@ void engine::start_workers(const std::vector<int>& cpus) {
   const auto cannot_start = [all = cpus.size()](std::size_t w, const std::string& why, const char* expected) {
     return error("the thread of worker " + std::to_string(w) + " of " + std::to_string(all) + " cannot be started: " + why + "; expected " + expected);
   };
-  const std::vector<std::vector<int>> bound_to = machine::bindings(machine_, cpus);
   threads_.reserve(cpus.size());
   for (std::size_t w = 0; w < cpus.size(); w++) {
     const auto give_up = [&] {
@@ -145,7 +156,7 @@ void engine::start_workers(const std::vector<int>& cpus) {
       stop();
     };
     try {
-      threads_.emplace_back(stack_, [this, w, &bound_to](os::stack_bounds stack) { worker_main(static_cast<int>(w), bound_to[w], stack); });
+      threads_.emplace_back(stack_, [this, w](os::stack_bounds stack) { worker_main(static_cast<int>(w), worker_cpus_[w], stack); });
     } catch (const std::system_error& e) {
       give_up();
       throw cannot_start(w, e.code().message(), "a system that allows as many threads and their stacks (ulimit -u -v, the container's limit of processes)");
@@ -167,6 +178,7 @@ void engine::stop() {
   scheduler_.sleep.wake_all();
   for (os::thread& t : threads_) t.join();
   threads_.clear();
+  substitutes_.end();
 }
 
 void engine::throw_forked() {
@@ -255,6 +267,14 @@ void engine::forget_guest(std::uint64_t guest) {
   }
 }
 
+// Of the calling thread, in all engines. It is in no task.
+void engine::give_up_kept_places() {
+  if (this_guest == nobody) return;
+  const registry_lock guard;
+  for (engine* e = newest; e != nullptr; e = e->older_)
+    if (slot* const mine = e->forked() ? nullptr : e->own_guest_slot(); mine != nullptr) e->give_up_kept_place(*mine);
+}
+
 // If another key's destructor uses a runtime after this, the thread gets a new number, and this is called again.
 void engine::thread_ends(void*) {
   const std::uint64_t guest = std::exchange(this_guest, nobody);
@@ -288,7 +308,6 @@ slot& engine::make_worker(int worker) {
   return mine;
 }
 
-// Reads `os_cpus` before it says that it is there: start_workers() may go on then.
 void engine::worker_main(int worker, const std::vector<int>& os_cpus, os::stack_bounds stack) {
   os::name_this_thread(("weir " + std::to_string(worker)).c_str());
   os::cpu_binding binding;

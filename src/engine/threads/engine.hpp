@@ -3,7 +3,10 @@
 #pragma once
 
 #include "engine/threads/bulk.hpp"
+#include "engine/threads/floors.hpp"
 #include "engine/threads/monitor.hpp"
+#include "engine/threads/substitutes.hpp"
+#include "engine/threads/turns.hpp"
 #include "flow/flow.hpp"
 #include "graph/graph.hpp"
 #include "machine/machine.hpp"
@@ -28,35 +31,7 @@
 
 namespace weir::engine {
 
-using detail::frame;
-using detail::scope_state;
 using sched::counter;
-
-class permission;
-
-// How far down a worker's stack tasks may be run on top of others. Where waiting needs that, until little is left; what a
-// creator could as well leave to others, only in the upper half and some MiB: tasks below it may have large frames.
-struct stack_floors {
-  static constexpr std::ptrdiff_t wait_reserve_bytes = 128 * 1024;
-  // More: creators use more and colder memory for what others could run. Less: more tasks of deep trees are queued.
-  static constexpr std::ptrdiff_t most_for_creators_bytes = 4 * 1024 * 1024;
-
-  const char* low = nullptr;
-  const char* waits = nullptr;  // null: no floor
-  const char* spawns = nullptr;
-  std::size_t stack_bytes = 0;
-  bool of_guest = false;  // a thread of the program has the place of this worker
-  const permission* only = nullptr;  // what may be executed on it; null: anything
-
-  stack_floors() = default;
-  explicit stack_floors(const os::stack_bounds& s, bool guest = false) : of_guest(guest) {
-    if (s.low == nullptr) return;
-    low = s.low;
-    stack_bytes = static_cast<std::size_t>(s.high - s.low);
-    waits = s.low + wait_reserve_bytes;
-    spawns = s.high - std::min((s.high - s.low) / 2, most_for_creators_bytes);
-  }
-};
 
 // Tasks a worker counts for a scope at a time. More: a worker that steals from a scope holds more back until it looks for
 // other work, which costs nothing. Fewer: more changes of a word that several workers count in.
@@ -67,41 +42,6 @@ inline constexpr std::int64_t credit_batch = 64;
 inline constexpr std::uint64_t tasks_per_sample = 64, tasks_per_sample_of_several_nodes = 8;
 
 using detail::scope_outside;
-
-// Which tasks a thread of the program may execute while it waits. (Others may take long, wait for something that this thread
-// holds, or call it a second time.)
-class permission {
- public:
-  static permission for_none() { return {}; }
-  static permission for_all() {
-    permission p;
-    p.all_ = true;
-    return p;
-  }
-  // The tasks of a scope, and those of scopes that these wait for: the task scheduling constraint of OpenMP 5.2, section 12.9,
-  // and what task isolation of oneTBB does.
-  static permission for_scope(const scope_state& s) {
-    permission p;
-    p.inside_ = &s;
-    return p;
-  }
-  static permission for_task(const frame& f) {
-    permission p;
-    p.producer_ = &f;
-    return p;
-  }
-  bool allows(const frame& f) const { return all_ || (producer_ != nullptr ? producer_ == &f : allows_in(f.scope)); }
-  bool allows_nothing() const { return !all_ && producer_ == nullptr && inside_ == nullptr; }
-  // Any of its tasks, of which some are left.
-  bool allows(const scope_state& s) const { return all_ || (producer_ == nullptr && allows_in(&s)); }
-
- private:
-  bool allows_in(const scope_state*) const;
-
-  bool all_ = false;
-  const scope_state* inside_ = nullptr;
-  const frame* producer_ = nullptr;
-};
 
 // As long as a task waits for a scope, that ends early with the task's own.
 class waited_for_inside {
@@ -123,6 +63,7 @@ class waited_for_inside {
   bool first_;
 };
 
+class bulk_worker;
 class engine;
 
 // A parallel loop that a thread is in, and those in which that one runs: on the thread's stack.
@@ -150,13 +91,15 @@ class alignas(cache_line_bytes) posted_loops {
   // How many are, or were a moment ago.
   int count() const { return count_.load(std::memory_order_acquire); }
   post& at(int depth) const { return *posts_[static_cast<std::size_t>(depth)].load(std::memory_order_acquire); }
-  // The owner. Null: there are too many, or no memory.
+  // Who has the slot. Null: there are too many, or no memory. Those of threads that have left it to block may go before later
+  // ones.
   post* add(int nodes) noexcept;
-  void remove() { count_.store(count() - 1, std::memory_order_relaxed); }
+  void remove(const post&) noexcept;
 
  private:
   atomic<int> count_{0};
   std::array<atomic<post*>, most> posts_{};  // once there, for ever
+  std::array<bool, most> used_{};            // by a loop
 };
 
 // A thread that creates or executes tasks: a worker, or one of the program's own (a guest).
@@ -180,10 +123,14 @@ struct alignas(cache_line_bytes) slot {
   stack_floors floors;                  // of its thread's stack; a worker's, too, while another thread has its place
   scope_state* scope = nullptr;         // workers: of the task they execute, or executed last
   const scope_outside* outside = nullptr;  // of the running task, if a creator runs it
+  bulk_worker* bulk = nullptr;          // at a frame of a graph in bulk, the uppermost on this thread's stack
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
   std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)
   std::uint64_t alone_pause_ns = 0;     // until that is tried again
   trace::log* log = nullptr;            // workers: what they write down, if anything
+  place_turns turns;                    // workers: of the threads that have tasks of this one on their stacks
+  std::uint32_t elsewhere = 0;          // those of them, and its own thread, that do not have the place now
+  std::uint64_t had_since_ticks = 0;    // if a trace is written: when its thread got the place from another one
   sched::sleep_control<>::keeper keeper;
   int kept_place = -1;                  // guests: of the worker whose place it keeps, or has; -1: of none
   served_loop* loops = nullptr;         // that its thread is in, the innermost
@@ -196,6 +143,8 @@ struct alignas(cache_line_bytes) slot {
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
 
   int index() const { return queues.index; }
+  // Else its thread does not have the place for itself, and must not lend it.
+  bool holds_no_task() const { return depth == 0 && elsewhere == 0; }
 };
 
 // While a worker executes tasks on top of a creator.
@@ -238,11 +187,12 @@ struct thread_binding {
   std::uint64_t engine_id = 0;
   slot* current = nullptr;
 };
-// Found without a call, for which whoever asks would save registers; that takes 32 of the bytes that the system's loader
+// Found without a call, for which whoever asks would save registers; that takes 40 of the bytes that the system's loader
 // keeps for libraries loaded late.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit thread_binding used_last;  // by the calling thread
 // As the worker that it is, while it may use other engines.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit thread_binding as_worker;
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit std::uint64_t blocks_in_task_of;  // this engine, by weir::blocking(); 0: it does not
 
 // The slots of an engine by index, workers first; null: not made yet.
 class slot_table {
@@ -293,6 +243,7 @@ class engine {
   frame* create(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void discard(frame*) noexcept;
   void submit(frame*);
+  void queue(frame*);  // as submit(), of a task without data, and it is not run at once
   // A task without data and options, by its creator; as create(), submit() and execute(). False: not now.
   bool run_at_once(scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
   // After something was released outside of tasks: what became ready by it is queued.
@@ -305,11 +256,11 @@ class engine {
   // not be left before (may_fail is false) waits until others have been given up. `of`: if it is a scope that is waited for.
   void wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail = true, const scope_state* of = nullptr);
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
-  // the worker's stack has no room for executing another one.
+  // the worker's stack has no room for executing another one, and there is no thread or memory for another stack.
   void throw_if_unable_to_wait() {
     throw_if_forked();
     const slot* const s = current_if_any();
-    if (s != nullptr && stack_is_low(*s) && !s->floors.of_guest) [[unlikely]] throw_stack_is_low(*s);
+    if (s != nullptr && stack_is_low(*s)) [[unlikely]] throw_if_no_stack_is_left(*s);
   }
   // Runs a parallel loop: the calling thread, if it can, and whoever else has time. Throws as a scope's wait does, after
   // everybody has left it.
@@ -332,8 +283,6 @@ class engine {
   void wait_for(scope_state&, bool may_fail = true);
   // The same, but who is in no task leaves them all to workers.
   void wait_for_workers(scope_state&);
-  // As wait_for, for who must wait all the same: on a second stack if this one is used up.
-  void wait_on_any_stack(scope_state&);
   // Tells threads of the program that sleep to look again.
   void notify_waiters();
   // As notify_waiters, and workers that wait inside a task look again, too.
@@ -343,6 +292,13 @@ class engine {
   // Every task ever spawned is done.
   bool quiescent() const;
   bool in_task() const;
+  bool blocks_in_task() const { return blocks_in_task_of == id_; }
+
+  // Before and after the calling thread may block (blocking.cpp). Null: it is in no task, or there is no memory for this.
+  class away;
+  static away* leave_to_block() noexcept;
+  static void come_back(away*) noexcept;
+
   // A hint: no worker executes a task, as far as one look at a shared line tells.
   bool nobody_busy() const {
     const sched::sleep_control<>& s = scheduler_.sleep;
@@ -412,7 +368,7 @@ class engine {
     return s != nullptr && &s->owner == this ? s : nullptr;
   }
   [[noreturn]] static void throw_forked();
-  [[noreturn]] static void throw_stack_is_low(const slot&);
+  void throw_if_no_stack_is_left(const slot&);
   bool count_created(slot&, scope_state*);
   void uncount_refused(slot&, scope_state*, bool on_credit);
   bool match(slot&, frame*, scope_state*, bool on_credit);
@@ -431,6 +387,7 @@ class engine {
   frame* idle(slot&, const std::function<bool()>* nested_condition);
   sched::scheduler::manners rest(slot&, unsigned& dozes, const std::function<bool()>& over);
   void execute(slot&, frame*);
+  [[gnu::noinline]] frame* leave_in_queue(slot&, frame*);
   static void run_batch(frame*);
   const char* run_body(slot&, frame*);
   const char* run_watched(slot&, frame*);
@@ -459,16 +416,25 @@ class engine {
   void run_counted_at_once(slot&, scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
   void run_one(slot&, frame*);
   void wait_for_others(slot&, scope_state&, bool may_fail);
-  void help_until(slot&, const std::function<bool()>& done, bool may_fail);
-  static bool stack_is_low(const slot& s) {
-    char here;
-    return s.depth > 0 && &here < s.floors.waits;
+  void help_until(slot&, const std::function<bool()>& done, bool may_fail, const permission& deep_down);
+  static bool is_below(const char* floor) { return static_cast<const char*>(__builtin_frame_address(0)) < floor; }
+  static bool stack_is_low(const slot& s) { return s.depth > 0 && is_below(s.floors.waits); }
+  // In a wait. `deep_down`: what may be executed where little of the stack is left.
+  static bool may_execute(const slot& s, const frame& f, const permission& deep_down) {
+    return (s.floors.only == nullptr || s.floors.only->allows(f)) && (!is_below(s.floors.others) || deep_down.allows(f));
   }
-  static bool may_execute(const slot& s, const frame& f) { return s.floors.only == nullptr || s.floors.only->allows(f); }
   [[gnu::noinline]] void help_until_complete(slot*, scope_state&, bool may_fail);
   void wait_for_scope_of_others(const slot*, scope_state&, bool may_fail);
   void sleep_until_complete(const slot*, scope_state&, bool may_fail);
-  bool on_second_stack(slot&, const std::function<void()>& wait);
+  // For threads that have their turn in a place, at a boundary between two tasks. True: another one had it meanwhile.
+  class part_of_thread;
+  void gives_place_away(slot&);
+  bool let_others_go_on(slot&, const std::function<bool()>* when);
+  bool let_another_stand_in(slot&, const std::function<bool()>& until);
+  void stand_in(slot&);
+  static void give_held_tasks(slot&);
+  void substitute_main(substitute&, os::stack_bounds);
+  static void give_up_kept_places();
   void pause_spinning(slot&, int round);
   void lend_to_who_wants(slot&);
 
@@ -483,6 +449,7 @@ class engine {
   slot* take_place_to_create(slot& guest);
   void has_place(slot& guest, int worker);
   void leave_for_a_while(slot& guest, const slot& place);
+  void leave_after_creating(slot& guest, slot& place);
   int borrow_place(const std::function<bool()>& done);
   int borrow_place_now();
   int worker_of_calling_cpu() const;
@@ -509,7 +476,7 @@ class engine {
   void counts_as_busy_in_loops(slot&);
   const atomic<std::uint32_t>& bell_of(const slot& s) const { return bells_[static_cast<std::size_t>(std::max(s.queues.node, 0))].rung; }
   bool bell_rings(const slot& s) const { return s.bell_heard != bell_of(s).load(std::memory_order_relaxed); }
-  static bool may_help(const slot& s) { return s.floors.only == nullptr || s.depth == 0; }
+  static bool may_help(const slot& s) { return s.depth == 0 || (s.floors.only == nullptr && !is_below(s.floors.others)); }
   // Who was looking for tasks all the time has heard of what was posted meanwhile; but others look for it now and then.
   static constexpr int rounds_per_look_for_loops = 8;
   bool looks_for_loops(const slot& s, int round) const {
@@ -536,6 +503,7 @@ class engine {
   [[gnu::noinline]] void tell(std::int32_t who, const scope_state* of);
 
   // Giving up (give_up.cpp).
+  bool everybody_sleeps_for_good() const;
   bool stuck();
   std::string cancel_stuck(slot&);
   void all_asleep();
@@ -569,6 +537,7 @@ class engine {
   const std::uint32_t fork_generation_;
   const std::size_t backlog_limit_;
   const std::uint64_t most_frame_bytes_;  // of tasks, beyond which the limit is no soft one
+  const std::uint64_t most_used_up_bytes_;  // of stacks, beyond which a nested wait is an error
   flow::shared shared_;
   const std::uint64_t sample_mask_;  // a worker's task is timed if its count of finished ones has none of these bits
   sched::scheduler scheduler_;
@@ -595,11 +564,14 @@ class engine {
   std::latch workers_to_come_;
   atomic<std::int32_t> worker_without_memory_{-1};  // one that could not be started
   atomic<std::int32_t> nested_waiters_{0};
+  atomic<std::uint64_t> used_up_bytes_{0};  // of stacks on which there is no room, and others stand in for their threads
+  atomic<std::int32_t> blocking_{0};  // threads that have called weir::blocking() in a task and have not come back
 
   struct alignas(cache_line_bytes) bell {
     atomic<std::uint32_t> rung{0};  // [loops of that poster : 20][its slot : 12]
   };
-  const std::unique_ptr<bell[]> bells_ = std::make_unique<bell[]>(static_cast<std::size_t>(machine_.node_count()));  // by node: for who looks for something to do there, a loop has been posted
+  // By node: for who looks for something to do there, a loop has been posted.
+  const std::unique_ptr<bell[]> bells_ = std::make_unique<bell[]>(static_cast<std::size_t>(machine_.node_count()));
 
   // Threads of the program that sleep: those that wait for something, and creators that are too far ahead.
   monitor waiting_, too_far_ahead_;
@@ -608,7 +580,9 @@ class engine {
   atomic<std::uint32_t> anything_unheard_{0};
   // Node where a thread of the program found no place; -1: none has, since somebody there offered his.
   alignas(cache_line_bytes) atomic<std::int32_t> place_wanted_on_{-1};
+  std::vector<std::vector<int>> worker_cpus_;  // that each is bound to, the system's numbers
   std::vector<os::thread> threads_;
+  substitutes substitutes_;
 };
 
 // The slot of a thread that lets go of something, which never fails: its own, or, if it can have none, one that all such

@@ -2,6 +2,7 @@
 #include "engine/threads/engine.hpp"
 #include "engine/threads/spinning.hpp"
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -61,12 +62,17 @@ frame* engine::route_ready(slot& s, bool keep_one) {
 }
 
 frame* engine::next_task(slot& s) {
-  if (frame* f = scheduler_.take_own(s.queues)) return f;
-  if (frame* f = scheduler_.steal_again(s.queues)) return f;
-  return idle(s, nullptr);
+  for (;;) {
+    if (s.turns.is_due()) [[unlikely]] let_others_go_on(s, nullptr);
+    if (frame* f = scheduler_.take_own(s.queues)) return f;
+    if (frame* f = scheduler_.steal_again(s.queues)) return f;
+    frame* const f = idle(s, nullptr);
+    if (f != nullptr || stopping_.load(std::memory_order_relaxed) != 0) return f;
+  }
 }
 
-// Looks everywhere, sleeps, looks again. Null: the engine stops, or the nested condition holds.
+// Looks everywhere, sleeps, looks again. Null: the engine stops, or the nested condition holds, or another thread wants to
+// go on in this place.
 frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   return_credits(s, 0);
   sched::sleep_control<>& sleep = scheduler_.sleep;
@@ -78,7 +84,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     if (sleep.stop_searching()) sleep.wake_any();
     return f;
   };
-  const auto over = [&] { return nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0; };
+  const auto over = [&] { return (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0) || s.turns.anybody_ready(); };
   auto manners = sched::scheduler::manners::patient;
   unsigned dozes = 0;  // that lasted until their time was up
   // Who leaves small tasks to others disturbs them by looking, and has no use for being fast: it looks rarely, and then
@@ -105,7 +111,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
       pause_spinning(s, round);
       continue;
     }
-    manners = rest(s, dozes, over);
+    manners = rest(s, dozes, std::ref(over));  // a copy would be too large to be made without memory
     round = rounds_at_least - (small() ? 1 : rounds_after_waking);
     spin.end();
   }
@@ -113,7 +119,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
 
 // A worker that has no task on its stack lends its place meanwhile.
 void engine::pause_spinning(slot& s, int round) {
-  if (s.depth > 0 || round < rounds_without_yielding)
+  if (!s.holds_no_task() || round < rounds_without_yielding)
     return pause_between_rounds(round, s.queues, [&] { return bell_rings(s); });
   sched::sleep_control<>& sleep = scheduler_.sleep;
   sleep.start_spinning(s.index());
@@ -127,7 +133,7 @@ void engine::pause_spinning(slot& s, int round) {
 
 // To a thread of the program that has tasks of its own, and which has not found a place: this worker would only take those.
 void engine::lend_to_who_wants(slot& s) {
-  if (place_wanted_on_.load(std::memory_order_relaxed) != s.queues.node || s.depth > 0) [[likely]] return;
+  if (place_wanted_on_.load(std::memory_order_relaxed) != s.queues.node || !s.holds_no_task()) [[likely]] return;
   pause_spinning(s, rounds_to_lend);
   place_wanted_on_.store(-1, std::memory_order_relaxed);
 }
@@ -137,7 +143,7 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   using manners = sched::scheduler::manners;
   using held_back = sched::scheduler::held_back;
   s.flow.buffers.flush_counts();
-  const bool in_task = s.depth > 0;
+  const bool in_task = !s.holds_no_task();
   const trace::sleep_slice asleep(s.log, in_task);
   const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || any_loop_for(s) || over(); };
   const auto everybody_asleep = [&] { all_asleep(); };
@@ -200,10 +206,18 @@ void engine::execute(slot& s, frame* f) {
       scheduler_.push_own(s.queues, next);
       next = scheduler_.take_own(s.queues);
     }
+    if (next != nullptr && s.turns.is_due()) [[unlikely]] next = leave_in_queue(s, next);
     f = next;
   }
   s.outside = outside;
   if (outer != nullptr && s.scope != outer_scope) enter_scope(s, outer_scope);
+}
+
+// For later, or for others.
+frame* engine::leave_in_queue(slot& s, frame* f) {
+  scheduler_.push_own(s.queues, f);
+  scheduler_.published(s.queues);
+  return nullptr;
 }
 
 // The scope may be gone as soon as its count says so.
@@ -218,8 +232,9 @@ void engine::return_credits(slot& s, std::int64_t keep) {
 const char* engine::run_watched(slot& s, frame* f) {
   if (!bound_ && !s.floors.of_guest) refresh_node(s);
   if (s.log == nullptr) return run_body(s, f);
-  const trace::log::start start = s.log->begin(s.queues.stolen_from, s.depth > 1);
+  trace::log::start start = s.log->begin(s.queues.stolen_from, s.depth > 1);
   const char* const cause = run_body(s, f);
+  start.ticks = std::max(start.ticks, s.had_since_ticks);  // what others did in this place before lies beside it
   s.log->task(f, start, s.queues.node, cause);
   return cause;
 }

@@ -57,13 +57,20 @@ std::vector<frame*> next_to_give_up(std::vector<frame*> waiting, bool nested) {
 
 }  // namespace
 
+// And nobody is in weir::blocking(), who comes back.
+bool engine::everybody_sleeps_for_good() const {
+  if (!scheduler_.sleep.everybody_sleeps()) return false;
+  atomic_fence(std::memory_order_seq_cst);  // who left counted itself before its worker could sleep
+  return blocking_.load(std::memory_order_relaxed) == 0;
+}
+
 // Everybody sleeps, no task is on its way into a queue, and none is: what is still waiting will wait for ever, unless a
 // thread of the program brings something (open_end says that one will).
 bool engine::stuck() {
   if (open_ends.load(std::memory_order_relaxed) > 0 || stopping_.load(std::memory_order_relaxed) != 0) return false;
   atomic_fence(std::memory_order_seq_cst);
   const std::uint32_t epoch = scheduler_.sleep.wake_epoch();
-  if (!scheduler_.sleep.everybody_sleeps() || quiescent() || !scheduler_.all_queues_empty()) return false;
+  if (!everybody_sleeps_for_good() || quiescent() || !scheduler_.all_queues_empty()) return false;
   bool waiting = nested_waiters_.load(std::memory_order_relaxed) > 0, on_its_way = false;
   for_each_frame(shared_, [&](const frame& f, frame_state state) {
     // Its creator may still be at it, or somebody be about to call it ready, although it counts as waiting.
@@ -74,7 +81,7 @@ bool engine::stuck() {
   });
   if (!waiting || on_its_way) return false;
   atomic_fence(std::memory_order_seq_cst);
-  return scheduler_.sleep.everybody_sleeps() && scheduler_.sleep.wake_epoch() == epoch && scheduler_.all_queues_empty();
+  return everybody_sleeps_for_good() && scheduler_.sleep.wake_epoch() == epoch && scheduler_.all_queues_empty();
 }
 
 // By the last worker that falls asleep. Mostly a thread of the program waits outside, and looks whether all is stuck; if all
@@ -159,13 +166,19 @@ bool engine::release_scopes(const std::vector<frame*>& waiting) {
   return !of.empty();
 }
 
-// Tasks wait for each other, and no task waits that could be given up for it. One of these waits fails.
+// Tasks wait for each other, and no task waits that could be given up for it. One of these waits fails: of a thread that
+// has a worker's place, or waits to have it again.
 void engine::give_up_a_wait(const std::vector<frame*>& running) {
   for (int w = 0; w < scheduler_.worker_count(); w++) {
     slot& its = *slot_at(w);
-    const std::uint64_t wait = its.failing_wait.load(std::memory_order_relaxed);
+    std::uint64_t wait = its.failing_wait.load(std::memory_order_relaxed);
+    const frame* task = its.queues.running;
+    if (wait == 0)
+      its.turns.for_each([&](const turn& t) {
+        if (wait == 0 && t.failing_wait != 0) wait = t.failing_wait, task = t.running;
+      });
     if (wait == 0) continue;
-    its.given_up_because = std::string("task ") + its.queues.running->display_name() + " waits for what can only happen when it has ended; tasks that run: " +
+    its.given_up_because = std::string("task ") + task->display_name() + " waits for what can only happen when it has ended; tasks that run: " +
                            listed(running, [](const frame& f) { return std::string(f.display_name()); });
     its.given_up_wait.store(wait, std::memory_order_release);
     scheduler_.sleep.wake(w);

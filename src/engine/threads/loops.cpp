@@ -16,20 +16,29 @@ constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
 }  // namespace
 
 posted_loops::post* posted_loops::add(int nodes) noexcept {
-  const int n = count_.load(std::memory_order_relaxed);
-  if (n == most) return nullptr;
-  atomic<post*>& place = posts_[static_cast<std::size_t>(n)];
-  post* p = place.load(std::memory_order_relaxed);
+  std::size_t n = 0;
+  while (n < used_.size() && used_[n]) n++;
+  if (n == used_.size()) return nullptr;
+  post* p = posts_[n].load(std::memory_order_relaxed);
   if (p == nullptr) {
     try {
       p = new post(nodes);
     } catch (const std::bad_alloc&) {
       return nullptr;
     }
-    place.store(p, std::memory_order_release);
+    posts_[n].store(p, std::memory_order_release);
   }
-  count_.store(n + 1, std::memory_order_release);
+  used_[n] = true;
+  if (static_cast<int>(n) >= count_.load(std::memory_order_relaxed)) count_.store(static_cast<int>(n) + 1, std::memory_order_release);
   return p;
+}
+
+void posted_loops::remove(const post& gone) noexcept {
+  std::size_t n = static_cast<std::size_t>(count_.load(std::memory_order_relaxed));
+  for (std::size_t i = 0; i < n; i++)
+    if (posts_[i].load(std::memory_order_relaxed) == &gone) used_[i] = false;
+  while (n > 0 && !used_[n - 1]) n--;
+  count_.store(static_cast<int>(n), std::memory_order_relaxed);
 }
 
 // The calling thread serves a loop, as a task without a frame that others could see.
@@ -117,7 +126,7 @@ void engine::run_loop_in_task(slot& s, detail::loop_work& l) {
     wait_until([post] { return post->everybody_has_left(); }, permission::for_none(), false, &l.scope);
     post->needs_not_be_told();
   }
-  s.posted.remove();
+  s.posted.remove(*post);
 }
 
 // If all places are taken the CPUs have enough to do: then it leaves the loop to others, and sleeps.
@@ -142,7 +151,7 @@ void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
     wait_until(done, permission::for_none(), false, &l.scope);
     post->needs_not_be_told();
   }
-  guest.posted.remove();
+  guest.posted.remove(*post);
 }
 
 // Null: all places are taken, or the calling thread executes nothing. The worker of this CPU may be about to lend its own.
@@ -168,7 +177,7 @@ void engine::serve_in_place(slot& guest, slot& place, detail::loop_work& l, cons
   {
     const in_place here(*this, place, floors);
     serve(place, l, post, false);
-    leaves_tasks = scheduler_.anything_sent_to(place.queues);
+    leaves_tasks = scheduler_.anything_sent_to(place.queues) || !place.holds_no_task();
     if (leaves_tasks) {
       scheduler_.sleep.start_searching();
       scheduler_.starts_to_steal(place.queues);

@@ -102,6 +102,15 @@ void engine::submit(frame* f) {
   route_one(s, f);
 }
 
+void engine::queue(frame* f) {
+  slot& s = current();
+  static_cast<void>(count_created(s, f->scope));
+  s.queues.spawned.add(1);
+  f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
+  if (!scheduler_.route(s.queues, f)) scheduler_.push_own(s.queues, f);
+  scheduler_.published(s.queues);
+}
+
 // On the stack of its creator, whose scope it has. What becomes ready by it waits: the creator is to go on. It is not
 // counted in the scope while it runs, for it is over before its creator: so of all that lie on top of one another on a
 // stack only the lowest is counted, and who waits for its own scope knows how many not to wait for.
@@ -242,7 +251,7 @@ bool engine::run_in_place(slot& guest, frame* f) {
     finished_one(*place);
     return_credits(*place, 0);
   }
-  leave_for_a_while(guest, *place);
+  leave_after_creating(guest, *place);
   return true;
 }
 
@@ -254,7 +263,7 @@ bool engine::run_in_place(slot& guest, scope_state* scope, const detail::task_op
     place->older_tasks_end = place->queues.normal.end();
     run_counted_at_once(*place, scope, ops, run, body);
   }
-  leave_for_a_while(guest, *place);
+  leave_after_creating(guest, *place);
   return true;
 }
 

@@ -51,13 +51,13 @@ void engine::throttle(slot& s) {
   s.spawns_until_check = static_cast<std::uint32_t>(std::clamp(room / (2 * scheduler_.slot_count()), least_spawns_between_checks, most_spawns_between_checks));
   if (room >= 0) return;
   if (s.depth == 0) return wait_to_create(s);
-  if (s.depth > max_helping_creators) return;
+  if (s.depth > max_helping_creators || is_below(s.floors.others)) return;
   // A worker goes back and forth at no cost. In small steps, so that its tasks do not wait while it creates others.
   const std::int64_t enough = static_cast<std::int64_t>(backlog_limit_) - std::min<std::int64_t>(most_helped, static_cast<std::int64_t>(backlog_limit_) / 4);
   const std::int64_t excess = backlog_now() - enough;
   const std::uint64_t end = s.queues.finished.read() + static_cast<std::uint64_t>(std::max<std::int64_t>(excess, 0));
   const older_tasks_kept_in_mind creators(s);
-  while (s.queues.finished.read() < end) {
+  while (s.queues.finished.read() < end && !s.turns.is_due()) {
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient, true);
     if (f == nullptr) return;
@@ -128,7 +128,10 @@ void engine::tell(std::int32_t who, const scope_state* of) {
   else scheduler_.sleep.wake(who);
 }
 
-void engine::throw_stack_is_low(const slot& s) {
+// A stack that is used up is all in memory. An endless recursion is to end with this before it has taken the machine's.
+void engine::throw_if_no_stack_is_left(const slot& s) {
+  const bool room = used_up_bytes_.load(std::memory_order_relaxed) + s.floors.stack_bytes <= most_used_up_bytes_;
+  if (s.floors.of_guest || (room && substitutes_.prepare())) return;
   const frame* const running = s.queues.running;
   throw error(std::string("task ") + (running ? running->display_name() : "(unnamed)") + " waits " +
               std::to_string(s.depth) + " tasks deep, and the worker's stack of " +
@@ -168,7 +171,7 @@ void engine::wait_for_others(slot& s, scope_state& scope, bool may_fail) {
   if (s.outside != nullptr && scope.at_once.load(std::memory_order_relaxed) != 0) scope.count_at_once();
   const counted_waiter member(scope, counted_waiter::as::member, &s);
   if (scope.maker != nullptr) heavy_fence();
-  wait_until([&scope, first = member.is_first()] { return scope.only_members_left_for_others() && (scope.members() == 1 || !first); }, permission::for_none(), may_fail);
+  wait_until([&scope, first = member.is_first()] { return scope.only_members_left_for_others() && (scope.members() == 1 || !first); }, permission::for_none(), may_fail, &scope);
   if (scope.members() > 1)
     throw deadlock_error(std::string("task ") + s.queues.running->display_name() + " waits for the weir::scope it belongs to, and so does another task of that scope: each waits for the other; "
                          "expected at most one such task, and a scope of its own in each of the others");
@@ -200,12 +203,12 @@ void engine::wait_for_workers(scope_state& scope) {
 void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
   const auto complete = [&scope] { return scope.complete(); };
   if (s != nullptr && s->depth > 0) {
-    if (s->floors.of_guest && stack_is_low(*s) && on_second_stack(*s, [&] { wait_for(scope, may_fail); })) return;
+    const permission of_scope = permission::for_scope(scope);
     const older_tasks_kept_in_mind creators(*s);
-    while (!scope.complete()) {
+    while (!scope.complete() && !s->turns.is_due() && !stack_is_low(*s)) {
       frame* f = scheduler_.take_own(s->queues);
       if (f == nullptr) break;
-      if (!may_execute(*s, *f)) {
+      if (!may_execute(*s, *f, of_scope)) {
         scheduler_.push_own(s->queues, f);
         break;
       }
@@ -224,42 +227,6 @@ void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
 void engine::sleep_until_complete(const slot* s, scope_state& scope, bool may_fail) {
   const counted_waiter counted(scope, counted_waiter::as::waiter, s);
   wait_until([&scope] { return scope.complete(); }, permission::for_none(), may_fail, &scope);
-}
-
-// Another thread takes the worker's place until what is waited for has happened; this one sleeps meanwhile, so the
-// worker is still one thread at a time. False: there is no thread or no memory for one.
-bool engine::on_second_stack(slot& s, const std::function<void()>& wait) {
-  const stack_floors floors = s.floors;
-  std::exception_ptr failed;
-  std::optional<os::thread> second;
-  try {
-    const auto bound_to = bound_ ? os::affinity_of_this_thread() : std::nullopt;
-    second.emplace(stack_, [&, bound_to](os::stack_bounds stack) {
-      os::cpu_binding binding;
-      try {
-        if (bound_to) binding.bind(*bound_to);
-      } catch (const std::bad_alloc&) {  // then it runs anywhere
-      }
-      become_worker(s, stack);
-      try {
-        wait();
-      } catch (...) {
-        failed = std::current_exception();
-      }
-    });
-  } catch (const std::exception&) {
-    return false;
-  }
-  second->join();
-  s.floors = floors;
-  if (failed != nullptr) std::rethrow_exception(failed);
-  return true;
-}
-
-void engine::wait_on_any_stack(scope_state& scope) {
-  slot* const s = current_if_any();
-  const auto wait = [&] { wait_for(scope, false); };
-  if (s == nullptr || !stack_is_low(*s) || !on_second_stack(*s, wait)) wait();
 }
 
 namespace {
@@ -291,18 +258,22 @@ class nested_wait {
 
 }  // namespace
 
-void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fail) {
+// Where the stack is used up, or the only task at hand is one that must not be executed on it, another thread has the place
+// until this wait is over: that task may be one that others depend on, which this wait needs.
+void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fail, const permission& deep_down) {
   const nested_wait here(s, nested_waiters_, may_fail);
   const older_tasks_kept_in_mind creators(s);
   const std::function<bool()> over = [&] { return done() || here.is_given_up(); };
   while (!done()) {
     if (here.is_given_up()) throw deadlock_error(s.given_up_because);
+    if (s.turns.is_due() && let_others_go_on(s, &over)) continue;
+    if (stack_is_low(s) && let_another_stand_in(s, over)) continue;
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = idle(s, &over);
     if (f == nullptr) continue;
-    if (!may_execute(s, *f)) {
+    if (!may_execute(s, *f, deep_down)) {
       scheduler_.push_own(s.queues, f);
-      if (on_second_stack(s, [&] { help_until(s, done, may_fail); })) return;
+      if (let_another_stand_in(s, over)) continue;
       f = scheduler_.take_own(s.queues);  // there is no thread for it: better this one than none
       if (f == nullptr) continue;
     }
@@ -314,9 +285,7 @@ void engine::wait_until(const std::function<bool()>& done, const permission& of_
   throw_if_forked();
   slot* const s = current_if_any();  // a thread that can have none may wait all the same
   if (s != nullptr && s->depth > 0) {
-    if (s->floors.of_guest && stack_is_low(*s) && on_second_stack(*s, [&] { help_until(*s, done, may_fail); })) return;
-    help_until(*s, done, may_fail);
-    return;
+    return help_until(*s, done, may_fail, of != nullptr ? permission::for_scope(*of) : of_guest);
   }
   if (s != nullptr && !of_guest.allows_nothing() && execute_while_waiting(*s, done, of_guest)) {
     if (const std::string list = take_unheard(); !list.empty()) throw deadlock_error(list);
