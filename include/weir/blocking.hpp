@@ -46,8 +46,9 @@ class blocked_worker {
 // program. It must not call runtime::wait() (usage_error), nor wait for its own task in any other way. While a thread is in
 // f tasks are not taken for stuck: what is missing may be what f waits for.
 //
-// Costs some microseconds for the thread that is woken, and, if f takes longer than that, as much again for the way back;
-// some tens more if one must be made first. As many threads are made as tasks are in f at once, each with a stack of
+// Costs some microseconds for the thread that is woken, and, if f takes longer than that, some more for the way back: a few
+// if that thread has found tasks or still looks for some, some tens if it has fallen asleep. To make a thread first, when
+// none is left from before, takes some 50 more. As many threads are made as tasks are in f at once, each with a stack of
 // runtime_options::stack_bytes; up to four a worker are kept for next time. If none can be made f is called all the same,
 // and the worker waits. Outside of tasks f is called after a place that the thread keeps has been given up; some 100 ns.
 // What f throws is passed on.

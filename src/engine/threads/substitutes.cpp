@@ -6,8 +6,9 @@
 namespace weir::engine {
 
 substitute* substitutes::send(slot& place, int worker) noexcept {
-  substitute* const s = take_parked(worker);
-  if (s == nullptr) return start(&place, worker);
+  substitute* s = take_parked(worker);
+  if (s == nullptr) s = start(worker);
+  if (s == nullptr) return nullptr;
   s->place_.store(&place, std::memory_order_release);
   s->calls_.fetch_add(1, std::memory_order_release);
   real_atomics::wake_one(s->calls_);
@@ -33,36 +34,37 @@ bool substitutes::prepare() noexcept {
     const std::lock_guard guard(mutex_);
     if (parked_ != nullptr) return true;
   }
-  substitute* const s = start(nullptr, -1);
+  substitute* const s = start(-1);
   if (s == nullptr) return false;
   const std::lock_guard guard(mutex_);
   put(*s);
   return true;
 }
 
-// `place`: null if it is to wait for one.
-substitute* substitutes::start(slot* place, int worker) noexcept {
+// It waits for a place: others may have sent it before, as another thread, and look whether it is to come to theirs.
+substitute* substitutes::start(int worker) noexcept {
   substitute* s = nullptr;
   try {
-    s = &without_thread();
-    s->served_ = worker;
-    s->place_.store(place, std::memory_order_relaxed);
+    s = &without_thread(worker);
     s->thread_.emplace(stack_, [this, s](os::stack_bounds stack) { main_(*s, stack); });
     return s;
   } catch (...) {
     if (s == nullptr) return nullptr;
-    s->place_.store(nullptr, std::memory_order_relaxed);
     const std::lock_guard guard(mutex_);
     s->ended_ = true;
     return nullptr;
   }
 }
 
-substitute& substitutes::without_thread() {
+substitute& substitutes::without_thread(int worker) {
   const std::lock_guard guard(mutex_);
-  for (substitute& s : all_)
-    if (std::exchange(s.ended_, false)) return s;
-  return all_.emplace_back();
+  substitute* s = nullptr;
+  for (substitute& other : all_)
+    if (other.ended_) s = &other;
+  if (s == nullptr) s = &all_.emplace_back();
+  s->ended_ = false;
+  s->served_ = worker;
+  return *s;
 }
 
 // It wakes, finds that it is not needed, and sleeps again.

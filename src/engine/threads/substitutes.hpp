@@ -56,8 +56,8 @@ class substitutes {
  private:
   bool ends_as_too_many(substitute& self);
   substitute* take_parked(int worker);
-  substitute* start(slot* place, int worker) noexcept;
-  substitute& without_thread();
+  substitute* start(int worker) noexcept;
+  substitute& without_thread(int worker);
   void put(substitute&);
 
   const os::stack_size stack_;
