@@ -27,6 +27,8 @@ const std::vector<shape>& shapes() {
 std::string text(const shape& s) { return std::to_string(s.workers) + " workers, machine " + (*s.machine != '\0' ? s.machine : "host"); }
 runtime_options options_of(const shape& s) { return {.workers = s.workers, .machine = s.machine}; }
 
+constexpr int few_or_many[] = {1, 2, 5};
+
 // Where nobody must count on nodes, the simplest machine.
 constexpr const char* one_node = "nodes:1 cpus:8";
 
@@ -395,6 +397,81 @@ TEST(parallel_for, may_be_called_by_many_threads) {
     });
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(sum, 4 * 25 * (100 + 4950));
+}
+
+// A caller that finds no place leaves the loop to workers; one that must not execute does so always.
+TEST(parallel_for, of_a_caller_that_executes_nothing) {
+  const watchdog dog(120);
+  for (const int workers : {1, 2, 5}) {
+    runtime rt({.workers = workers, .waiting_threads_execute = false});
+    const auto me = std::this_thread::get_id();
+    for (int round = 0; round < 20; round++) {
+      std::vector<int> visits(1000);
+      std::atomic<int> mine{0};
+      parallel_for(rt, visits, [&](int& v) { v++, mine += std::this_thread::get_id() == me; });
+      EXPECT_EQ(std::ranges::count(visits, 1), 1000);
+      EXPECT_EQ(mine, 0);
+    }
+  }
+}
+
+TEST(parallel_for, waits_until_a_worker_has_time) {
+  const watchdog dog(120);
+  for (const int workers : {1, 2}) {
+    runtime rt({.workers = workers});
+    for (int round = 0; round < 5; round++) {
+      gate g;
+      for (int i = 0; i < workers; i++) rt.spawn([&] { g.pass(); });
+      g.await_arrivals(workers);
+      std::thread opener([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        g.open();
+      });
+      EXPECT_EQ(parallel_reduce(rt, 0, 1000, 0, [](int i) { return i; }, std::plus()), 499'500);
+      opener.join();
+      rt.wait();
+    }
+  }
+}
+
+// More than can be posted at a time.
+int leaves_below(runtime& rt, int depth) {
+  if (depth == 0) return 1;
+  return parallel_reduce(rt, 0, depth % 4 == 0 ? 2 : 1, 0, [&](int) { return leaves_below(rt, depth - 1); }, std::plus());
+}
+TEST(parallel_for, nests_deep) {
+  const watchdog dog(120);
+  for (const int workers : few_or_many) {
+    runtime rt({.workers = workers});
+    EXPECT_EQ(leaves_below(rt, 40), 1024);
+    rt.run([&] { EXPECT_EQ(leaves_below(rt, 40), 1024); });
+  }
+}
+
+// Bodies create tasks, wait for them and block, in loops of several threads at once: posts are used again and again.
+TEST(parallel_for, whose_bodies_do_all_sorts_of_things) {
+  const watchdog dog(300);
+  for (const int workers : few_or_many) {
+    runtime rt({.workers = workers, .machine = "nodes:2 cpus:4"});
+    std::atomic<int> done{0};
+    const auto body = [&](int i) {
+      if (i % 7 == 0) blocking([] { std::this_thread::sleep_for(std::chrono::microseconds(20)); });
+      if (i % 5 == 0) parallel_for(rt, 0, 10, [&](int) { done++; });
+      if (i % 3 == 0) {
+        scope s(rt);
+        for (int k = 0; k < 3; k++) s.spawn([&] { done++; });
+        s.wait();
+      }
+      done++;
+    };
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; t++)
+      threads.emplace_back([&] {
+        for (int round = 0; round < 10; round++) parallel_for(rt, 0, 105, body, {.grain = 1});
+      });
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(done, 30 * (105 + 21 * 10 + 35 * 3));
+  }
 }
 
 TEST(parallel_for, throws_the_first_failure) {

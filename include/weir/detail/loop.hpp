@@ -41,12 +41,14 @@ struct loop_shape {
   std::uint64_t grain;
   std::uint64_t chunks;
   std::uint64_t workers;
-  bool by_node;  // other nodes are left alone for a while; else all workers are neighbours
+  bool by_node;   // other nodes are left alone for a while; else all workers are neighbours
+  bool by_chunk;  // the program says how long a chunk is, so it is looked between any two whether the loop is left early
 
   static loop_shape of(std::uint64_t elements, std::uint64_t grain, int workers, bool by_node) {
     const auto w = static_cast<std::uint64_t>(workers);
-    if (grain == 0) grain = divided_up(elements, chunks_per_worker * w);
-    return {elements, grain, divided_up(elements, grain), w, by_node};
+    const bool given = grain != 0;
+    if (!given) grain = divided_up(elements, chunks_per_worker * w);
+    return {elements, grain, divided_up(elements, grain), w, by_node, given};
   }
 
   // Where chunk `c` of `chunks`, or the last chunk, ends: in elements from the range's begin.
@@ -181,7 +183,7 @@ class loop : public loop_work {
   void run_part(std::uint64_t worker) {
     std::uint64_t most = 1;
     for (auto t = parts_.take(worker, most); t.any(); t = parts_.take(worker, most)) {
-      if constexpr (by_chunk) {
+      if (by_chunk || parts_.shape.by_chunk) {
         for (std::uint64_t c = t.first; c < t.last; c++) {
           look();
           work_(c, c + 1);

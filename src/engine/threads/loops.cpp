@@ -131,10 +131,14 @@ void engine::run_loop_in_task(slot& s, detail::loop_work& l) {
 
 // If all places are taken the CPUs have enough to do: then it leaves the loop to others, and sleeps.
 void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
+  const auto make_post = [&] { return guest.posted.add(machine_.node_count()); };
+  loop_post* post = one_worker_ || l.useful < 2 ? nullptr : make_post();
   slot* const place = place_for_loop(guest);
-  if (place != nullptr && (one_worker_ || l.useful < 2)) return serve_in_place(guest, *place, l, nullptr);
-  loop_post* const post = guest.posted.add(machine_.node_count());
-  if (post == nullptr) throw std::bad_alloc();
+  if (post == nullptr) {
+    if (place != nullptr) return serve_in_place(guest, *place, l, nullptr);
+    post = make_post();
+    if (post == nullptr) throw std::bad_alloc();
+  }
   post->put_up(l);
   announce(guest, l);
   if (place != nullptr) {

@@ -74,14 +74,17 @@ void engine::wait_to_create(slot& s) {
   const auto low_water = static_cast<std::int64_t>(backlog_limit_ / 4 * 3);
   const bool full = frames_fill_their_share();
   const int idle = full ? scheduler_.worker_count() : 1;
+  bool nothing_is_ready = false;
   for (std::uint64_t before = finished_now();;) {
     const bool may_go_on = too_far_ahead_.sleep_for(nullptr, patience_with_others, [&] {
       atomic_fence(std::memory_order_seq_cst);
-      return backlog_now() <= low_water || (scheduler_.sleep.sleeping() >= idle && scheduler_.all_queues_empty());
+      if (backlog_now() <= low_water) return true;
+      nothing_is_ready = scheduler_.sleep.sleeping() >= idle && scheduler_.all_queues_empty();
+      return nothing_is_ready;
     });
     if (may_go_on) {
       s.times_nobody_got_on = 0;
-      if (backlog_now() > low_water) s.spawns_until_check = most_spawns_between_checks;  // to look is expensive
+      if (nothing_is_ready) s.spawns_until_check = most_spawns_between_checks;  // to look is expensive
       return;
     }
     const std::uint64_t now = finished_now();
