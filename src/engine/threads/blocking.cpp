@@ -12,7 +12,7 @@ namespace weir::engine {
 class engine::part_of_thread {
  public:
   explicit part_of_thread(const slot& s)
-      : depth_(s.depth), running_(s.queues.running), scope_(s.scope), outside_(s.outside), bulk_(s.bulk), loops_(s.loops), older_tasks_end_(s.older_tasks_end),
+      : depth_(s.depth), running_(s.queues.running), scope_(s.scope), outside_(s.outside), bulk_(s.bulk), loop_(s.loop), older_tasks_end_(s.older_tasks_end),
         failing_wait_(s.failing_wait.load(std::memory_order_relaxed)), floors_(s.floors) {}
   static void clear(slot& s) { part_of_thread().put_back(s); }
   void put_back(slot& s) const {
@@ -23,7 +23,7 @@ class engine::part_of_thread {
     s.scope = scope_;
     s.outside = outside_;
     s.bulk = bulk_;
-    s.loops = loops_;
+    s.loop = loop_;
     s.older_tasks_end = older_tasks_end_;
     s.failing_wait.store(failing_wait_, std::memory_order_relaxed);
     s.floors = floors_;
@@ -36,7 +36,7 @@ class engine::part_of_thread {
   scope_state* scope_ = nullptr;
   const scope_outside* outside_ = nullptr;
   bulk_worker* bulk_ = nullptr;
-  served_loop* loops_ = nullptr;
+  served_loop* loop_ = nullptr;
   std::int64_t older_tasks_end_ = 0;
   std::uint64_t failing_wait_ = 0;
   stack_floors floors_;

@@ -66,12 +66,28 @@ class waited_for_inside {
 class bulk_worker;
 class engine;
 
-// A parallel loop that a thread is in, and those in which that one runs: on the thread's stack.
+// A thread is in a parallel loop, as a worker. On its stack, in the list of all that are in loops as that worker: several, if
+// some of them block or wait.
 struct served_loop {
-  const sched::loop_post<detail::loop_work>* post;  // null: of a loop that is not posted
-  served_loop* outside;
+  served_loop(const sched::loop_post<detail::loop_work>* where, bool helps, served_loop*& list)
+      : post(where), searching(helps), is_callers(!helps), next(list), link(&list) {
+    if (next != nullptr) next->link = &next;
+    list = this;
+  }
+  ~served_loop() {
+    *link = next;
+    if (next != nullptr) next->link = link;
+  }
+  served_loop(const served_loop&) = delete;
+  served_loop& operator=(const served_loop&) = delete;
+
+  const sched::loop_post<detail::loop_work>* const post;  // null: of a loop that is not posted
   bool searching;  // it still counts as searching
-  bool is_callers;
+  const bool is_callers;
+  served_loop* next;
+
+ private:
+  served_loop** link;  // what points to this one
 };
 
 // Where a thread posts its loops, the outermost first. Others look at this.
@@ -133,7 +149,8 @@ struct alignas(cache_line_bytes) slot {
   std::uint64_t had_since_ticks = 0;    // if a trace is written: when its thread got the place from another one
   sched::sleep_control<>::keeper keeper;
   int kept_place = -1;                  // guests: of the worker whose place it keeps, or has; -1: of none
-  served_loop* loops = nullptr;         // that its thread is in, the innermost
+  served_loop* loop = nullptr;          // that its thread is in, the innermost
+  served_loop* loops = nullptr;         // and all that threads are in as this worker
   std::uint32_t loops_posted = 0;       // ever
   std::uint32_t bell_heard = 0;         // of its node: what it said when it last looked for loops
   posted_loops posted;

@@ -45,7 +45,7 @@ void posted_loops::remove(const post& gone) noexcept {
 class engine::in_loop {
  public:
   in_loop(slot& s, detail::loop_work& l, const loop_post* post, bool helps)
-      : slot_(s), creators_(s), outer_(s.queues.running), outside_(s.outside), here_{post, s.loops, helps, !helps} {
+      : slot_(s), creators_(s), outer_(s.queues.running), outside_(s.outside), loop_outside_(s.loop), here_(post, helps, s.loops) {
     task.name = l.name;
     task.scope = &l.scope;
     task.pending.store(0, std::memory_order_relaxed);
@@ -54,11 +54,11 @@ class engine::in_loop {
     s.depth++;
     s.queues.running = &task;
     s.outside = nullptr;
-    s.loops = &here_;
+    s.loop = &here_;
     s.older_tasks_end = s.queues.normal.end();
   }
   ~in_loop() {
-    slot_.loops = here_.outside;
+    slot_.loop = loop_outside_;
     slot_.outside = outside_;
     slot_.queues.running = outer_;
     slot_.depth--;
@@ -74,6 +74,7 @@ class engine::in_loop {
   const older_tasks_kept_in_mind creators_;
   frame* const outer_;
   const scope_outside* const outside_;
+  served_loop* const loop_outside_;
   served_loop here_;
 };
 
@@ -228,21 +229,21 @@ void engine::call_sleepers(detail::loop_work& l) {
 // A server that came while nobody slept still counts as searching: for a short loop that saves two operations on a line that
 // all share. But as soon as somebody sleeps, publishers must not rely on it, and others may be called.
 bool engine::loop_goes_on(slot& s) {
-  if (s.loops->searching && scheduler_.sleep.sleeping() > 0) counts_as_busy_in_loops(s);
+  if (s.loop->searching && scheduler_.sleep.sleeping() > 0) counts_as_busy_in_loops(s);
   const scope_state& scope = scope_of(*s.queues.running);
   return !scope.failed() && !ends_early(s, scope);
 }
 
 // Who has called the loop stays with it: the program waits for that.
 bool engine::loop_may_wait(const slot& s) const {
-  const bool called_it = s.loops->is_callers;
+  const bool called_it = s.loop->is_callers;
   return called_it || !(s.queues.has_tasks() || scheduler_.any_work_for(s.queues, sched::scheduler::manners::patient));
 }
 
 bool engine::loop_awaits(int worker) const { return slot_at(worker)->queues.searching.load(std::memory_order_relaxed); }
 
 void engine::counts_as_busy_in_loops(slot& s) {
-  for (served_loop* l = s.loops; l != nullptr; l = l->outside) {
+  for (served_loop* l = s.loops; l != nullptr; l = l->next) {
     if (!std::exchange(l->searching, false)) continue;
     scheduler_.stops_stealing(s.queues);
     if (scheduler_.sleep.stop_searching()) scheduler_.sleep.wake_any();
@@ -307,7 +308,7 @@ bool engine::any_loop_for(const slot& s) const {
 }
 
 bool engine::is_in(const slot& s, const loop_post& post) {
-  for (const served_loop* l = s.loops; l != nullptr; l = l->outside)
+  for (const served_loop* l = s.loops; l != nullptr; l = l->next)
     if (l->post == &post) return true;
   return false;
 }
