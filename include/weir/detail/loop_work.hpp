@@ -22,7 +22,8 @@ struct loop_work {
   const char* const name;
   const std::uint64_t useful;          // workers that would find a chunk
   scope_state scope{true};             // of the servers, which count as tasks but not in it
-  atomic<std::uint32_t> called{0};     // workers that were asleep
+  atomic<std::uint32_t> called{0};     // who serves it without being asked, and workers that were asleep
+  atomic<std::uint32_t> is_taken{0};   // of one chunk: somebody has come for it
   atomic<std::uint32_t> is_over{0};    // nobody begins a chunk any more
 };
 

@@ -118,6 +118,7 @@ void engine::run_loop_in_task(slot& s, detail::loop_work& l) {
     serve(s, l, nullptr, false);
     return;
   }
+  l.called.store(1, std::memory_order_relaxed);
   post->put_up(l);
   announce(s, l);
   serve(s, l, post, false);
@@ -140,6 +141,7 @@ void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
     post = make_post();
     if (post == nullptr) throw std::bad_alloc();
   }
+  l.called.store(place != nullptr ? 1 : 0, std::memory_order_relaxed);
   post->put_up(l);
   announce(guest, l);
   if (place != nullptr) {
@@ -220,7 +222,7 @@ void engine::ring_bells(slot& poster) {
 // Who comes calls two more, so that k are there after log k steps.
 void engine::call_sleepers(detail::loop_work& l) {
   if (scheduler_.sleep.sleeping() <= 0) return;
-  for (int i = 0; i < 2 && l.called.load(std::memory_order_relaxed) + 1 < l.useful; i++) {
+  for (int i = 0; i < 2 && l.called.load(std::memory_order_relaxed) < l.useful; i++) {
     if (!scheduler_.sleep.wake_any()) return;
     l.called.fetch_add(1, std::memory_order_relaxed);
   }
@@ -277,6 +279,13 @@ engine::loop_search engine::help_with_loops_of(slot& poster, slot& s, const perm
     }
     const scope_state* const of = &l->scope;
     const bool allowed = may_run == nullptr || may_run->allows(*of);
+    if (allowed && l->useful < 2) {
+      post.has_nothing_left();
+      if (l->is_taken.exchange(1, std::memory_order_relaxed) != 0) {
+        tell_poster(post.leave(node), of);
+        continue;
+      }
+    }
     if (allowed) {
       if (scheduler_.sleep.sleeping() > 0) call_sleepers(*l);
       if (!serve(s, *l, &post, true)) {

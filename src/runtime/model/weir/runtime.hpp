@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/model/model.hpp"
-#include "sched/loop_post.hpp"
+#include "sched/sched.hpp"
 
 namespace weir {
 
