@@ -67,7 +67,7 @@ void engine::leave_place(slot& guest, leaving how) {
   if (how == leaving::to_own_thread) return sleep.hand_over(worker);
   const auto any_work_left = [&](bool anywhere) {
     return stopping_.load(std::memory_order_acquire) != 0 || scheduler_.anything_sent_to(place.queues) ||
-           (anywhere && (scheduler_.any_work_for(guest.queues, sched::scheduler::manners::greedy) || any_loop_for(place)));
+           (anywhere && (scheduler_.any_work_for(guest.queues, sched::scheduler::manners::greedy) || any_loop_is_up()));
   };
   sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
 }

@@ -450,6 +450,7 @@ class engine {
   loop_search help_with_loops(slot&, const permission*);
   loop_search help_with_loops_of(slot& poster, slot&, const permission*);
   void tell_poster(std::int32_t who, const scope_state* of);
+  bool any_loop_is_up() const;
   bool any_loop_for(const slot&) const;
   static bool is_in(const slot&, const loop_post&);
 

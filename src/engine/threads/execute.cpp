@@ -122,10 +122,12 @@ void engine::pause_spinning(slot& s, int round) {
   if (!s.holds_no_task() || round < rounds_without_yielding)
     return pause_between_rounds(round, s.queues, [&] { return bell_rings(s); });
   sched::sleep_control<>& sleep = scheduler_.sleep;
+  const atomic<std::uint32_t>& bell = bell_of(s);
+  const std::uint32_t heard = s.bell_heard;  // the slot is another thread's as soon as the place is lent
   sleep.start_spinning(s.index());
-  pause_between_rounds(round, s.queues, [&] { return sleep.is_lent(s.index()) || bell_rings(s); });
+  pause_between_rounds(round, s.queues, [&] { return sleep.is_lent(s.index()) || bell.load(std::memory_order_relaxed) != heard; });
   sleep.stop_spinning(s.index(), [&] {
-    return scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy) || any_loop_for(s) ||
+    return scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy) || any_loop_is_up() ||
            stopping_.load(std::memory_order_acquire) != 0;
   });
   scheduler_.has_own_place(s.queues);
@@ -145,11 +147,13 @@ sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::func
   s.flow.buffers.flush_counts();
   const bool in_task = !s.holds_no_task();
   const trace::sleep_slice asleep(s.log, in_task);
-  const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || any_loop_for(s) || over(); };
+  // Asleep without a task, it may have lent the place: then it must not look whether it is in loops, and it is in none.
+  const auto any_loop = [&] { return in_task ? any_loop_for(s) : any_loop_is_up(); };
+  const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || any_loop() || over(); };
   const auto everybody_asleep = [&] { all_asleep(); };
   if (scheduler_.leaves_small_tasks(s.queues)) {
     const auto any_large = [&] {
-      return scheduler_.any_work_for(s.queues, manners::patient, false) || any_loop_for(s) || over();
+      return scheduler_.any_work_for(s.queues, manners::patient, false) || any_loop() || over();
     };
     scheduler_.doze_beside_small_tasks(s.queues, any_large, everybody_asleep);
     return manners::patient;

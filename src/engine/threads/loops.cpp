@@ -307,6 +307,15 @@ void engine::tell_poster(std::int32_t who, const scope_state* of) {
   else tell(who, of);
 }
 
+bool engine::any_loop_is_up() const {
+  bool any = false;
+  for_each_slot([&](const slot& poster) {
+    for (int i = poster.posted.count(); i-- > 0;) any = any || poster.posted.at(i).is_up();
+  });
+  return any;
+}
+
+// That who has the slot may help with.
 bool engine::any_loop_for(const slot& s) const {
   if (!may_help(s)) return false;
   bool any = false;
