@@ -116,6 +116,12 @@ class runtime {
     while (!post_.everybody_has_left()) model::model_atomics::pause();
     if (const std::exception_ptr failure = l.scope.take_failure(); failure != nullptr) throw task_failed("loop failed", failure);
   }
+  // A thread of the model is this worker, and is in no loop.
+  bool has_time(int worker) const {
+    for (std::size_t t = 0; t < worker_of_.size(); t++)
+      if (worker_of_[t] == worker) return serving_[t] == nullptr;
+    return false;
+  }
   bool loop_goes_on() const { return !is_cancelled(serving_[thread()]->scope); }
 
   // Each look is later than the one before.
@@ -237,7 +243,7 @@ inline bool loop_goes_on() noexcept { return runtime::current->loop_goes_on(); }
 inline bool loop_may_wait(const loop_work&) noexcept { return true; }
 inline std::uint64_t now_ns() noexcept { return runtime::current->now_ns(); }
 inline std::uint64_t page_faults_of_this_thread() noexcept { return 0; }
-inline bool loop_awaits(const loop_work&, int) noexcept { return true; }
+inline bool loop_awaits(const loop_work&, int worker) noexcept { return runtime::current->has_time(worker); }
 }  // namespace detail
 
 namespace this_task {
