@@ -132,7 +132,9 @@ struct cut_range {
 };
 
 inline loop_shape shape_of(runtime& rt, std::uint64_t elements, const loop_options& o) {
-  return loop_shape::of(elements, o.grain, rt.workers(), o.distribution == distribution::nodes && rt.nodes() > 1);
+  loop_shape s = loop_shape::of(elements, o.grain, rt.workers(), o.distribution == distribution::nodes && rt.nodes() > 1);
+  if (s.chunks < s.workers) s.by_node = false;  // some workers have no part
+  return s;
 }
 
 template <class Position, class Body>

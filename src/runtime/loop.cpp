@@ -20,9 +20,11 @@ namespace {
 // A part of which more than this share is left, beside what it began late, is helped, and if more than that share is, the loop
 // is uneven. More: uneven loops take longer. Less: what happens to be late is worked on elsewhere.
 constexpr std::uint64_t share_to_help = 8, share_if_uneven = 4;
-// So long a helper waits while nobody gets on: some 300 to 1300 us, in which a worker that sleeps has been woken. Longer:
+// So long a helper waits while nobody gets on: some 300 to 1300 us. Longer:
 // where others have lost their CPUs, the loop lasts longer. Shorter: they lose what is near to them.
 constexpr unsigned patience_pauses = 32768;
+// The same for one that has not come: some 40 to 160 us, in which who sleeps is mostly woken.
+constexpr unsigned patience_to_come_pauses = 4096;
 constexpr unsigned most_pauses = 64;  // between two looks at the others' parts
 // To look for work is to look at queues of all others. Longer: ready tasks wait longer for who waits here. Shorter: who waits
 // for a moment only has misses all the time.
@@ -105,7 +107,7 @@ bool loop_helper::is_to_be_helped(std::uint64_t worker) {
   if (touches_first_ || parts_.is_uneven_.load(std::memory_order_relaxed) != 0) return true;
   const loop_parts::part& p = parts_.parts_[worker];
   const std::uint64_t begun = p.begun.load(std::memory_order_relaxed), own_begun = own_.begun.load(std::memory_order_relaxed);
-  if (begun == 0) return !loop_awaits(loop_, static_cast<int>(worker));
+  if (begun == 0) return waited_ > patience_to_come_pauses || !loop_awaits(loop_, static_cast<int>(worker));
   const std::uint64_t late = std::min(begun - std::min(begun, own_begun), own_.size() / 2);
   const std::uint64_t left = p.left();
   if (left > late + own_.size() / share_if_uneven) parts_.is_uneven_.store(1, std::memory_order_relaxed);

@@ -431,8 +431,8 @@ TEST(parallel_for, nests_deep) {
   const watchdog dog(120);
   for (const int workers : few_or_many) {
     runtime rt({.workers = workers});
-    EXPECT_EQ(leaves_below(rt, 40), 1024);
-    rt.run([&] { EXPECT_EQ(leaves_below(rt, 40), 1024); });
+    EXPECT_EQ(leaves_below(rt, 24), 64);
+    rt.run([&] { EXPECT_EQ(leaves_below(rt, 24), 64); });
   }
 }
 

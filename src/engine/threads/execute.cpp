@@ -122,10 +122,10 @@ void engine::pause_spinning(slot& s, int round) {
   if (!s.holds_no_task() || round < rounds_without_yielding)
     return pause_between_rounds(round, s.queues, [&] { return bell_rings(s); });
   sched::sleep_control<>& sleep = scheduler_.sleep;
-  const atomic<std::uint32_t>& bell = bell_of(s);
+  const atomic<std::uint32_t>& rung = bell_of(s);
   const std::uint32_t heard = s.bell_heard;  // the slot is another thread's as soon as the place is lent
   sleep.start_spinning(s.index());
-  pause_between_rounds(round, s.queues, [&] { return sleep.is_lent(s.index()) || bell.load(std::memory_order_relaxed) != heard; });
+  pause_between_rounds(round, s.queues, [&] { return sleep.is_lent(s.index()) || rung.load(std::memory_order_relaxed) != heard; });
   sleep.stop_spinning(s.index(), [&] {
     return scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy) || any_loop_is_up() ||
            stopping_.load(std::memory_order_acquire) != 0;
