@@ -197,7 +197,7 @@ TEST(waiting_threads, give_up_their_place_when_they_end) {
 TEST(waiting_threads, run_at_once_what_they_create_if_they_may) {
   const watchdog dog(120);
   for (const int workers : {1, 2}) {
-    runtime rt({.workers = workers, .spawn_executes_outside_tasks = true});
+    runtime rt({.workers = workers, .machine = "nodes:1 cpus:2", .spawn_executes_outside_tasks = true});
     const auto me = std::this_thread::get_id();
     std::atomic<int> done{0};
     bool creates = false, at_once = false;  // this thread's
