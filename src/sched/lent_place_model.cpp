@@ -15,9 +15,10 @@ constexpr auto relaxed = std::memory_order_relaxed;
 constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
 
-// One worker, whose tasks others publish, and what belongs to who has its place.
+// One worker, whose tasks others publish, and what belongs to who has its place. Other workers have tasks of their own.
 struct one_place {
-  sleep_control<model_atomics> sleep{1};
+  explicit one_place(int workers = 1) : sleep(workers) {}
+  sleep_control<model_atomics> sleep;
   model::atomic<int> tasks{0};
   model::plain<int> executed{0};
 
@@ -108,7 +109,9 @@ TEST(lent_place_model, a_place_is_handed_over) {
     one_place p;
     parallel([&] { p.publish(); }, [&] { p.work(1, false); },
              [&] {
-               if (p.sleep.borrow(0, 0, 1) >= 0) p.sleep.hand_over(0);
+               if (p.sleep.borrow(0, 0, 1) < 0) return;
+               p.execute_one();
+               p.sleep.hand_over(0);
              });
     p.expect_end(1);
   });
@@ -130,6 +133,106 @@ TEST(lent_place_model, a_borrower_waits_in_a_task) {
                p.sleep.wake(0);
              });
     p.expect_end(1);
+  });
+}
+
+constexpr auto sees_nothing = [] { return false; };
+constexpr auto longer_than_the_first_part = 2 * sleep_control<model_atomics>::unsure_microseconds;
+
+// The place is lent from the beginning; its own thread has yet to find out, by stop_spinning.
+struct lent_place : one_place {
+  explicit lent_place(int workers = 1) : one_place(workers) {
+    sleep.start_searching();
+    sleep.start_spinning(0);
+    borrow();
+  }
+  void borrow() { require(sleep.borrow(0, 0, 1) == 0, "it spins, and does not lend"); }
+};
+
+TEST(lent_place_model, what_is_sent_to_a_place_that_is_given_back_is_seen_or_wakes) {
+  expect_passes([] {
+    lent_place p;
+    bool woken = false, seen = false;
+    parallel(
+        [&] {
+          p.tasks.store(1, relaxed);
+          woken = p.sleep.wake(0);
+        },
+        [&] { p.sleep.give_back(0, true, [&](bool) { return seen = p.any(); }, [] {}); });
+    require(woken || seen, "sent to a worker that is asleep, and unseen");
+  });
+}
+
+TEST(lent_place_model, who_is_woken_after_a_loan_sees_what_its_waker_did) {
+  expect_passes([] {
+    lent_place p;
+    model::plain<int> data{0};
+    p.sleep.give_back(0, true, [](bool) { return false; }, [] {});
+    parallel(
+        [&] {
+          data.write(1);
+          while (!p.sleep.wake(0)) model_atomics::pause();
+        },
+        [&] {
+          p.sleep.stop_spinning(0, sees_nothing);
+          require(data.read() == 1, "old data");
+        });
+  });
+}
+
+// Worker 1 passes a heavy fence, and publishes afterwards: when worker 0's place is given back nobody has seen that. Its own
+// thread needs a fence that begins later.
+TEST(lent_place_model, who_looks_after_a_place_is_not_served_by_a_fence_before_the_end_of_its_loan) {
+  expect_passes([] {
+    lent_place p(2);
+    model::atomic<int> published{0};
+    p.sleep.start_searching();
+    parallel(
+        [&] {
+          p.sleep.doze(1, sees_nothing, [] {}, longer_than_the_first_part);
+          (void)p.sleep.stop_searching();
+          p.publish();
+          published.store(1, relaxed);
+        },
+        [&] {
+          while (published.load(relaxed) == 0) model_atomics::pause();
+          p.sleep.give_back(0, true, [&](bool anywhere) { return anywhere && p.any(); }, [] {});
+        },
+        [&] {
+          while (p.sleep.is_lent(0)) model_atomics::pause();
+          p.sleep.stop_spinning(0, [&] { return p.any(); });
+          require(p.execute_one(), "woken for nothing");
+        });
+  });
+}
+
+// The same where the own thread falls asleep before the loan, and finds it over; the borrower has passed the fence.
+TEST(lent_place_model, who_falls_asleep_is_not_served_by_a_fence_before_the_end_of_a_loan) {
+  expect_passes([] {
+    one_place p;
+    model::atomic<int> dozed{0}, given_back{0};
+    parallel(
+        [&] {
+          while (p.sleep.borrow(0, 0, 1) < 0) model_atomics::pause();
+          p.sleep.doze(0, sees_nothing, [] {}, longer_than_the_first_part);
+          dozed.store(1, relaxed);
+          p.sleep.give_back(0, true, [&](bool anywhere) { return anywhere && p.any(); }, [] {});
+          given_back.store(1, relaxed);
+        },
+        [&] {
+          while (dozed.load(relaxed) == 0) model_atomics::pause();
+          p.publish();
+        },
+        [&] {
+          bool looks_again = false;
+          p.sleep.start_searching();
+          p.sleep.sleep(0, [&] {
+            while (!looks_again && given_back.load(relaxed) == 0) model_atomics::pause();
+            looks_again = true;
+            return p.any();
+          });
+          require(p.execute_one(), "woken for nothing");
+        });
   });
 }
 
@@ -196,6 +299,48 @@ TEST(lent_place_model, a_place_has_one_keeper) {
                p.sleep.keep(0, other);
              });
     p.expect_end(1);
+  });
+}
+
+// The own thread has taken the place from `first`, and lent it again.
+TEST(lent_place_model, who_has_lost_its_place_does_not_come_back_to_that_of_another) {
+  expect_passes([] {
+    lent_place p;
+    sleep_control<model_atomics>::keeper first, second;
+    (void)p.sleep.stop_searching();
+    p.sleep.keep(0, first);
+    p.sleep.stop_spinning(0, sees_nothing);
+    p.sleep.start_spinning(0);
+    p.borrow();
+    (void)p.sleep.stop_searching();
+    parallel([&] { p.sleep.keep(0, second); }, [&] { require(!p.sleep.enter(0, first), "two keepers of a place"); });
+  });
+}
+
+// The same while the first one waits until it is known whether the place is taken from it.
+TEST(lent_place_model, who_loses_its_place_while_it_comes_back_does_not_come_back_to_that_of_another) {
+  expect_passes([] {
+    lent_place p;
+    sleep_control<model_atomics>::keeper first, second;
+    (void)p.sleep.stop_searching();
+    p.sleep.keep(0, first);
+    const auto execute = [&] { p.executed.write(p.executed.read() + 1); };
+    parallel(
+        [&] {
+          if (!p.sleep.enter(0, first)) return;
+          execute();
+          p.sleep.keep(0, first);
+        },
+        [&] {
+          if (p.sleep.borrow(0, 0, 1) < 0) return;
+          (void)p.sleep.stop_searching();
+          execute();
+          p.sleep.keep(0, second);
+        },
+        [&] {
+          p.sleep.stop_spinning(0, sees_nothing);
+          p.sleep.start_spinning(0);
+        });
   });
 }
 

@@ -16,7 +16,7 @@ constexpr const char* no_order = "data race";
 
 // Whatever a loop's memory holds: written by the poster before and after, and by each visitor between, in a cell of its own.
 struct loop {
-  model::plain<int> shape{1};
+  model::plain<int> shape{0};
   model::plain<int> results[2];
 
   void read_by_poster(int visitors) {
@@ -52,6 +52,7 @@ struct poster {
     return true;
   }
   void run(loop& l, int visitors, bool sleeps) {
+    l.shape.write(1);
     post.put_up(l);
     post.take_down();
     if (sleeps && !post.everybody_has_left()) {

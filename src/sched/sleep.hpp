@@ -274,11 +274,10 @@ class sleep_control {
     if (before == lent) return lent_waiting;
     return in_task ? waiting : asleep;
   }
-  // False: it is not in the state `from`, and the caller sees what was done by who changed that.
+  // The caller sees what was done by who put it into the state it is in. False: that is not `from`.
   static bool moves(word& its, std::uint32_t from, std::uint32_t to) {
-    std::uint32_t now = its.load(std::memory_order_acquire);
-    while (is(now, from))
-      if (its.compare_exchange_weak(now, with(now, to), std::memory_order_acq_rel, std::memory_order_acquire)) return true;
+    for (std::uint32_t now; is(now = its.load(std::memory_order_acquire), from);)
+      if (its.compare_exchange_weak(now, with(now, to), std::memory_order_relaxed, std::memory_order_relaxed)) return true;
     return false;
   }
 
@@ -339,7 +338,7 @@ class sleep_control {
     std::uint32_t now = its.load(std::memory_order_relaxed);
     do {
       if (!is(now, from)) return false;
-    } while (!its.compare_exchange_weak(now, with(now, lent) + one_loan, std::memory_order_acq_rel, std::memory_order_relaxed));
+    } while (!its.compare_exchange_weak(now, with(now, lent) + one_loan, std::memory_order_acquire, std::memory_order_relaxed));
     if (from == asleep) state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_relaxed);
     if ((now & untended) != 0) Atomics::wake_one(its);
     return true;
@@ -355,8 +354,9 @@ class sleep_control {
     return sleeping_in(before) + 1 >= workers_;
   }
 
+  // Who calls this looks at the word again.
   void wait_once(word& mine, std::uint32_t resting, std::uint32_t microseconds) {
-    const std::uint32_t now = mine.load(std::memory_order_acquire);
+    const std::uint32_t now = mine.load(std::memory_order_relaxed);
     if (is(now, resting)) Atomics::wait_for(mine, now, microseconds);
   }
   void wait_while(word& mine, std::uint32_t resting) {
@@ -415,11 +415,12 @@ class sleep_control {
       seen = mine.load(std::memory_order_acquire);
     }
   }
-  // `seen`: before the last look at the queues. Whoever borrows the place wakes its own thread.
+  // `seen`: before the last look at the queues. Whoever borrows the place wakes its own thread. Who calls this looks at the
+  // word again.
   void sleep_untended(word& mine, std::uint32_t seen) {
     if (!mine.compare_exchange_strong(seen, seen | untended, std::memory_order_relaxed, std::memory_order_relaxed)) return;
     seen |= untended;
-    while (mine.load(std::memory_order_acquire) == seen) Atomics::wait(mine, seen);
+    while (mine.load(std::memory_order_relaxed) == seen) Atomics::wait(mine, seen);
   }
   // True: the keeper has not been inside since `visits` were read, and the place is its own thread's, which is searching.
   bool takes_back(int worker, std::uint32_t seen, bool quiet, std::uint32_t& visits) {

@@ -259,6 +259,23 @@ TEST(sleep_model, who_is_woken_sees_what_its_waker_did) {
   });
 }
 
+TEST(sleep_model, who_is_woken_in_a_task_sees_what_its_waker_did) {
+  expect_passes([] {
+    sleep_control<model_atomics> sleep(1);
+    model::plain<int> data{0};
+    parallel(
+        [&] {
+          data.write(1);
+          while (!sleep.wake(0)) model_atomics::pause();
+        },
+        [&] {
+          sleep.start_searching();
+          sleep.sleep(0, true, [] { return false; }, [] {});
+          require(data.read() == 1, "old data");
+        });
+  });
+}
+
 TEST(sleep_model, who_is_woken_while_it_looks_again_sees_what_its_waker_did) {
   expect_passes([] {
     sleep_control<model_atomics> sleep(1);

@@ -46,8 +46,10 @@ def run(program, tests, **environment):
                           text=True, stdin=subprocess.DEVNULL, env={**os.environ, **environment}, timeout=3600)
 
 
-def failed_tests(output):
-    return re.findall(r"^\[  FAILED  \] (\S+) \([0-9]+ ms\)$", output, re.MULTILINE)
+def failed_tests(done):
+    if done.returncode < 0:  # a crash is a failure of the test that began last
+        return re.findall(r"^\[ RUN      \] (\S+)$", done.stdout, re.MULTILINE)[-1:]
+    return re.findall(r"^\[  FAILED  \] (\S+) \([0-9]+ ms\)$", done.stdout, re.MULTILINE)
 
 
 def places_of(program, seed):
@@ -57,7 +59,7 @@ def places_of(program, seed):
         file = pathlib.Path(folder) / "places"
         done = run(program, ["*"], WEIR_MODEL_PLACES=str(file), WEIR_MODEL_SEED=str(seed))
         if done.returncode != 0:
-            refuse(f"{program.name} fails as it is: {', '.join(failed_tests(done.stdout)) or 'no test named'}")
+            refuse(f"{program.name} fails as it is: {', '.join(failed_tests(done)) or 'no test named'}")
         for line in file.read_text().splitlines():
             test, place = line.split(" ", 1)
             if not re.search(r"(_model|_test)\.cpp:|(^|/)model/", place):  # tests' and stand-ins' own
@@ -100,7 +102,7 @@ class mutant:
         for program, tests in self.tests.items():
             done = run(program, sorted(tests), **environment)
             if done.returncode != 0:
-                failed = failed_tests(done.stdout)
+                failed = failed_tests(done)
                 if not failed:
                     refuse(f"{program.name} ended with {done.returncode} and names no test:\n"
                            f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
