@@ -182,7 +182,7 @@ class sleep_control {
   template <class AnyWorkLeft, class EverybodyAsleep>
   void sleep(int worker, bool in_task, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
     word& mine = in_hand(worker);
-    const std::uint32_t before = state_of(mine.load(std::memory_order_relaxed)), resting = rests_as(before, in_task);
+    const std::uint32_t found = mine.load(std::memory_order_relaxed), before = state_of(found), resting = rests_as(before, in_task);
     const bool last = falls_asleep(mine, resting);
     if (any_work_left()) {
       cancel(worker, resting, before, any_work_left);
@@ -190,10 +190,9 @@ class sleep_control {
     }
     if (last) everybody_asleep();
     std::uint32_t left = std::numeric_limits<std::uint32_t>::max();
-    const std::uint32_t now = mine.load(std::memory_order_acquire);
     if (over_after_first_part(worker, resting, before, any_work_left, left)) return;
     if (resting != asleep) return wait_while(mine, resting);
-    if (is(now, asleep)) sleep_untended(mine, now);
+    sleep_untended(mine, with(found, resting));  // not after a loan: the first part's heavy fence may have begun before its end
     wait_until_awake(worker, any_work_left);
   }
   // As sleep, but for at most this long: for a worker that leaves work to others and wants to see what became of it. Its
