@@ -10,19 +10,18 @@
 // several threads at once, through a const reference, never copied. A loop returns when all is done. It may be called by
 // any thread and in tasks, so in the body of another loop, too; there its caller executes other tasks while it waits.
 //
-// Where things run. The range is cut into chunks, and the chunks into one contiguous part for each worker. The cut is a
-// function of the range's length, the grain and the number of workers, so it is the same each time. The caller runs chunks
-// as the worker that it is, or whose place it has, and so do workers that have nothing else to do. Each begins with its own
-// part: what one loop touches first is near in the next. Then it helps: with parts of its own node at once, with those of
-// other nodes if they have much more left than they began late. In a loop that touches memory first (its bodies have page
-// faults) other nodes are left alone until it has lasted four times as long as the helper's own part, for help would move
-// their pages for good. Workers are numbered node by node, so the parts of a node are one contiguous piece, in proportion to
-// its workers.
+// Where things run. The range is cut into chunks, and the chunks into one contiguous part for each worker. The cut is
+// a function of the range's length, the grain and the number of workers, so it is the same each time. The caller runs
+// chunks as the worker that it is, or whose place it has, and so do workers that have nothing else to do. Each begins
+// with its own part: what one loop touches first is near in the next. Then it helps: with parts of its own node at
+// once, with those of other nodes if they have much more left than they began late. In a loop that touches memory
+// first (its bodies have page faults) other nodes are left alone until it has lasted four times as long as the
+// helper's own part, for help would move their pages for good. Workers are numbered node by node, so the parts of a
+// node are one contiguous piece, in proportion to its workers.
 //
-// Cost. A loop that its caller runs alone some 0.1 us, and some 5 ns for each time that chunks are taken: one, then twice as
-// many each time, until few are left. Who looks for work comes within some 0.2 us; who sleeps has to be woken. On several
-// nodes two system calls for each worker. Each who comes counts as one task. 128 bytes a worker. Without a grain there are at
-// most 64 chunks a worker.
+// Cost. A loop that its caller runs alone some 0.1 us, and some 5 ns for each time that chunks are taken: one, then
+// twice as many each time, until few are left. Who looks for work comes at once; who sleeps has to be woken. On several nodes two system calls for each worker. Each who comes counts as one task. 128 bytes a worker.
+// Without a grain there are at most 64 chunks a worker.
 //
 // Errors. A reversed range is a usage_error, and nothing was run. If a body throws, chunks that have not started are left
 // out and task_failed is thrown, as by scope::wait(), for one of those that threw; its cause() is what was thrown. In a
@@ -51,7 +50,7 @@
 namespace weir {
 
 enum class distribution : std::uint8_t {
-  nodes,  // when loops touch the same memory again and again: each node's piece is left to its workers, if they are in time
+  nodes,  // when loops touch the same memory again and again: each node's workers have its piece, if they are in time
   none,   // when a loop is inside another one, or its data are small: everybody helps everybody at once
 };
 
@@ -132,7 +131,8 @@ struct cut_range {
 };
 
 inline loop_shape shape_of(runtime& rt, std::uint64_t elements, const loop_options& o) {
-  loop_shape s = loop_shape::of(elements, o.grain, rt.workers(), o.distribution == distribution::nodes && rt.nodes() > 1);
+  const bool by_node = o.distribution == distribution::nodes && rt.nodes() > 1;
+  loop_shape s = loop_shape::of(elements, o.grain, rt.workers(), by_node);
   if (s.chunks < s.workers) s.by_node = false;  // some workers have no part
   return s;
 }
@@ -153,14 +153,16 @@ void for_chunks(runtime& rt, const checked_range<Position>& range, const Body& b
       std::invoke(body, cut.begin(first), cut.end(last));
     }
   };
-  loop<decltype(work), !element_body<Body, Position>>(rt, shape, o.name != nullptr ? o.name : "parallel_for", work).run();
+  const char* const name = o.name != nullptr ? o.name : "parallel_for";
+  loop<decltype(work), !element_body<Body, Position>>(rt, shape, name, work).run();
 }
 
 // Results of chunks, combined in pairs of neighbours as soon as both are there: the left half of a pair is at a multiple
 // of twice the distance between them. Who brings the second half of a pair combines it and goes on with the result as
 // one half of the next pair. A pair has the index of its right half; every index but 0 is one pair's.
 //
-// Who has run several chunks that are neighbours combines what pairs there are among them itself, and brings the results.
+// Who has run several chunks that are neighbours combines what pairs there are among them itself, and brings the
+// results.
 //
 // Both halves' results are written before the exchange that says so, which acquires and releases: who comes second sees
 // what the first one wrote, and nobody else touches either until it has combined them.
@@ -271,9 +273,12 @@ T reduce_in_chunks(runtime& rt, const checked_range<Position>& range, T identity
                       std::to_string(most_results) + ", so a larger grain");
   reduction<T, Combine> results(shape.chunks, std::move(identity), combine);
   const cut_range<Position> cut{range, shape};
-  const auto value_of = [&](std::uint64_t chunk) { return reduced<T>(combine, body, cut.begin(chunk), cut.end(chunk + 1)); };
+  const auto value_of = [&](std::uint64_t chunk) {
+    return reduced<T>(combine, body, cut.begin(chunk), cut.end(chunk + 1));
+  };
   const auto work = [&](std::uint64_t first, std::uint64_t last) { results.put(first, last, value_of); };
-  loop<decltype(work), !element_body<Body, Position>>(rt, shape, o.name != nullptr ? o.name : "parallel_reduce", work).run();
+  const char* const name = o.name != nullptr ? o.name : "parallel_reduce";
+  loop<decltype(work), !element_body<Body, Position>>(rt, shape, name, work).run();
   return results.take();
 }
 

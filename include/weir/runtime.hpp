@@ -32,9 +32,9 @@ struct runtime_options {
   // any, in read() the one that writes the datum. false: it sleeps, for programs whose own threads must not run a task (a
   // GUI's, one that holds Python's lock, MPI_THREAD_FUNNELED); a wait then takes as long as it takes to wake two threads.
   bool waiting_threads_execute = true;
-  // Outside of tasks, too, spawn() may run a small task there and then, if one with the same function has finished before and
-  // many wait in the caller's queue; needs waiting_threads_execute. Only for programs in which no task waits for what its
-  // creator does after spawning it: such a task never ends.
+  // Outside of tasks, too, spawn() may run a small task there and then, if one with the same function has finished
+  // before and many wait in the caller's queue; needs waiting_threads_execute. Only for programs in which no task
+  // waits for what its creator does after spawning it: such a task never ends.
   bool spawn_executes_outside_tasks = false;
   // Microseconds an idle worker looks for work before it sleeps; -1: WEIR_SPIN if set, else 2000, or 0 where workers
   // share CPUs or the cgroup limits CPU time. Waking a worker takes some 5 to 50 us: longer than a short task.
@@ -47,9 +47,9 @@ struct runtime_options {
   // Tasks that creators may be ahead of execution; 0: 4096 + 1024 per worker. A soft limit: a creator goes on if nothing is
   // ready and somebody idle, and, some thousand tasks a second, if no task finishes, until tasks fill an eighth of the memory.
   std::size_t backlog = 0;
-  // Bytes of each worker's stack. Tasks that wait for tasks deeper than that go on on other stacks of this size, until those
-  // that are used up are an eighth of the memory; then wait() throws error. 0: WEIR_STACK_BYTES if set, else 256 MiB,
-  // and the system's default (ulimit -s) where addresses are limited (ulimit -v) or count as memory
+  // Bytes of each worker's stack. Tasks that wait for tasks deeper than that go on on other stacks of this size, until
+  // those that are used up are an eighth of the memory; then wait() throws error. 0: WEIR_STACK_BYTES if set, else 256
+  // MiB, and the system's default (ulimit -s) where addresses are limited (ulimit -v) or count as memory
   // (vm.overcommit_memory is 2). Only what is used becomes memory, except in a program that locks its memory
   // (mlockall).
   std::size_t stack_bytes = 0;

@@ -39,13 +39,13 @@ class scope {
     detail::spawn(*runtime_, &state_, options, std::forward<Args>(args)...);
   }
 
-  // Returns when every task of the scope is done. Inside a task it executes other tasks meanwhile, elsewhere tasks of this
-  // scope and of those that they wait for (runtime_options::waiting_threads_execute); so do not hold a lock over it that a
-  // task takes. In a task of this very scope it returns when all others are done; two such tasks would wait for each other,
-  // and one gets a deadlock_error: a recursion makes a scope in each of its tasks. So does a task that waits for one that needs what
-  // it keeps itself, for instance an inout() of the same datum.
-  // Throws the scope's first failure (task_failed, task_cancelled), or deadlock_error, once; task_cancelled, too, if tasks
-  // were skipped because the scope of the calling task has ended early.
+  // Returns when every task of the scope is done. Inside a task it executes other tasks meanwhile, elsewhere tasks of
+  // this scope and of those that they wait for (runtime_options::waiting_threads_execute); so do not hold a lock over
+  // it that a task takes. In a task of this very scope it returns when all others are done; two such tasks would wait
+  // for each other, and one gets a deadlock_error: a recursion makes a scope in each of its tasks. So does a task that
+  // waits for one that needs what it keeps itself, for instance an inout() of the same datum. Throws the scope's first
+  // failure (task_failed, task_cancelled), or deadlock_error, once; task_cancelled, too, if tasks were skipped because
+  // the scope of the calling task has ended early.
   void wait();
 
   // Ends it early, which is no failure. Returns at once.

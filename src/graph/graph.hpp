@@ -90,8 +90,9 @@ inline std::string name_of(const detail::frame& of_graph) {
       ->graph.name_of(static_cast<const detail::graph_task&>(of_graph));
 }
 
-// Of a task that runs soon. Most of what it costs to complete one is to wait for the lines of its successors, which it is
-// often the first to look at: their counts, and, for when they become ready themselves, where their own successors are.
+// Of a task that runs soon. Most of what it costs to complete one is to wait for the lines of its successors, which it
+// is often the first to look at: their counts, and, for when they become ready themselves, where their own successors
+// are.
 inline void prefetch_successors(const detail::graph_task& t) {
   constexpr std::uint32_t most = 4;  // more would still be on their way
   detail::graph_task* const* next = t.after;

@@ -1,13 +1,14 @@
 // When a server of a parallel loop helps workers of other nodes.
 //
-// What is touched first in one loop should be near in the next. So not because others began a little later, or are a little
-// slower: parts are equally long, and as long as none has much more left than it began late, when a helper has come to the
-// end of its own, a static schedule is as good. If one has, it is helped; if it has very much left, or nobody gets on, the
-// loop is uneven, and everybody helps everybody. Time is counted in chunks of one of the parts, and in pauses: clocks say how long others have been kept from
-// running, too.
+// What is touched first in one loop should be near in the next. So not because others began a little later, or are a
+// little slower: parts are equally long, and as long as none has much more left than it began late, when a helper has
+// come to the end of its own, a static schedule is as good. If one has, it is helped; if it has very much left, or
+// nobody gets on, the loop is uneven, and everybody helps everybody. Time is counted in chunks of one of the parts,
+// and in pauses: clocks say how long others have been kept from running, too.
 //
-// In a loop that touches memory first help moves pages for good. There a helper waits until the loop has lasted some times
-// as long as it did when the helper's own part was done: if others only were late, they are done by then.
+// In a loop that touches memory first help moves pages for good. There a helper waits until the loop has lasted some
+// times as long as it did when the helper's own part was done: if others only were late, they are done by then. It
+// does not wait for a worker that is busy with something else.
 //
 // Who waits looks for other work meanwhile.
 #include <weir/detail/loop.hpp>
@@ -17,43 +18,54 @@
 namespace weir::detail {
 namespace {
 
-// A part of which more than this share is left, beside what it began late, is helped, and if more than that share is, the loop
-// is uneven. More: uneven loops take longer. Less: what happens to be late is worked on elsewhere.
+// A part of which more than this share is left, beside what it began late, is helped, and if more than that share is,
+// the loop is uneven. More: uneven loops take longer. Less: what happens to be late is worked on elsewhere.
 constexpr std::uint64_t share_to_help = 8, share_if_uneven = 4;
-// So long a helper waits while nobody gets on: some 300 to 1300 us. Longer:
-// where others have lost their CPUs, the loop lasts longer. Shorter: they lose what is near to them.
+// So long a helper waits while nobody gets on: some 300 to 1300 us. Longer: where others have lost their CPUs, the
+// loop lasts longer. Shorter: they lose what is near to them.
 constexpr unsigned patience_pauses = 32768;
 // The same for one that has not come: some 40 to 160 us, in which who sleeps is mostly woken.
 constexpr unsigned patience_to_come_pauses = 4096;
 constexpr unsigned most_pauses = 64;  // between two looks at the others' parts
-// To look for work is to look at queues of all others. Longer: ready tasks wait longer for who waits here. Shorter: who waits
-// for a moment only has misses all the time.
+// To look for work is to look at queues of all others. Longer: ready tasks wait longer for who waits here. Shorter:
+// who waits for a moment only has misses all the time.
 constexpr unsigned pauses_before_look_for_work = 512;
-// This share of the time that the loop has lasted a helper waits before it looks at others at all, which slows them down.
-// More: uneven loops take longer. Less: even ones do.
+// This share of the time that the loop has lasted a helper waits before it looks at others at all, which slows them
+// down. More: uneven loops take longer. Less: even ones do.
 constexpr std::uint64_t share_to_wait = 32;
-// In a loop that touches first. Longer: if it is uneven as well, it lasts longer. Shorter: pages of those who are late, for
-// instance because they have lost their CPUs, lie elsewhere for good.
+// In a loop that touches first. Longer: if it is uneven as well, it lasts longer. Shorter: pages of those who are
+// late, for instance because they have lost their CPUs, lie elsewhere for good.
 constexpr std::uint64_t patience_when_touching_first = 4;
 constexpr std::uint64_t faults_by_accident = 1;
 
 }  // namespace
 
 loop_helper::loop_helper(const loop_work& l, loop_parts& parts, std::uint64_t worker) noexcept
-    : loop_(l), parts_(parts), own_(parts.parts_[worker]), worker_(worker), near_(worker), near_end_(worker + 1), faults_(page_faults_of_this_thread()), next_look_for_work_(pauses_before_look_for_work) {
-  const int node = parts.runtime_.node_of_worker(static_cast<int>(worker));
-  while (near_ > 0 && parts.runtime_.node_of_worker(static_cast<int>(near_) - 1) == node) near_--;
-  while (near_end_ < parts.shape.workers && parts.runtime_.node_of_worker(static_cast<int>(near_end_)) == node) near_end_++;
+    : loop_(l),
+      parts_(parts),
+      own_(parts.parts_[worker]),
+      worker_(worker),
+      near_(worker),
+      near_end_(worker + 1),
+      faults_(page_faults_of_this_thread()),
+      next_look_for_work_(pauses_before_look_for_work) {
+  const auto node_of = [&](std::uint64_t w) { return parts.runtime_.node_of_worker(static_cast<int>(w)); };
+  const int node = node_of(worker);
+  while (near_ > 0 && node_of(near_ - 1) == node) near_--;
+  while (near_end_ < parts.shape.workers && node_of(near_end_) == node) near_end_++;
   if (own_.begun.load(std::memory_order_relaxed) != 0) return;  // it comes back
   std::uint64_t clock = parts.clock_.load(std::memory_order_relaxed);
-  if (clock == loop_parts::nobody && parts.clock_.compare_exchange_strong(clock, worker, std::memory_order_relaxed, std::memory_order_relaxed)) clock = worker;
+  constexpr auto relaxed = std::memory_order_relaxed;
+  if (clock == loop_parts::nobody && parts.clock_.compare_exchange_strong(clock, worker, relaxed, relaxed)) clock = worker;
   own_.begun.store(parts.parts_[clock].done() + 1, std::memory_order_relaxed);
 }
 
 void loop_helper::own_part_is_done() noexcept {
+  if (parts_.parts_left_.load(std::memory_order_relaxed) == 0) return;
   touches_first_ = page_faults_of_this_thread() - faults_ > faults_by_accident;
   const std::uint64_t now = now_ns(), lasted = now - parts_.began_ns_;
-  first_look_ns_ = touches_first_ ? parts_.began_ns_ + patience_when_touching_first * lasted : now + lasted / share_to_wait;
+  first_look_ns_ = now + lasted / share_to_wait;
+  if (touches_first_) patient_until_ns_ = parts_.began_ns_ + patience_when_touching_first * lasted;
 }
 
 std::uint64_t loop_helper::next() noexcept {
@@ -104,10 +116,13 @@ bool loop_helper::waits() {
 }
 
 bool loop_helper::is_to_be_helped(std::uint64_t worker) {
-  if (touches_first_ || parts_.is_uneven_.load(std::memory_order_relaxed) != 0) return true;
   const loop_parts::part& p = parts_.parts_[worker];
-  const std::uint64_t begun = p.begun.load(std::memory_order_relaxed), own_begun = own_.begun.load(std::memory_order_relaxed);
-  if (begun == 0) return waited_ > patience_to_come_pauses || !loop_awaits(loop_, static_cast<int>(worker));
+  const std::uint64_t begun = p.begun.load(std::memory_order_relaxed);
+  const std::uint64_t own_begun = own_.begun.load(std::memory_order_relaxed);
+  const bool comes_no_more = begun == 0 && !loop_awaits(loop_, static_cast<int>(worker));
+  if (touches_first_) return comes_no_more || now_ns() > patient_until_ns_;
+  if (comes_no_more || parts_.is_uneven_.load(std::memory_order_relaxed) != 0) return true;
+  if (begun == 0) return waited_ > patience_to_come_pauses;
   const std::uint64_t late = std::min(begun - std::min(begun, own_begun), own_.size() / 2);
   const std::uint64_t left = p.left();
   if (left > late + own_.size() / share_if_uneven) parts_.is_uneven_.store(1, std::memory_order_relaxed);

@@ -180,8 +180,8 @@ TEST(lent_place_model, who_is_woken_after_a_loan_sees_what_its_waker_did) {
   });
 }
 
-// Worker 1 passes a heavy fence, and publishes afterwards: when worker 0's place is given back nobody has seen that. Its own
-// thread needs a fence that begins later.
+// Worker 1 passes a heavy fence, and publishes afterwards: when worker 0's place is given back nobody has seen that.
+// Its own thread needs a fence that begins later.
 TEST(lent_place_model, who_looks_after_a_place_is_not_served_by_a_fence_before_the_end_of_its_loan) {
   expect_passes([] {
     lent_place p(2);

@@ -1,8 +1,8 @@
 // Where who runs a parallel loop posts it for others, and learns when they have left it. README.md, "Posted loops".
 //
-// Who comes counts itself first, and then looks whether the loop is still posted; who posted it takes it down first, and
-// then looks whether anybody is counted. With a fence between the two steps of each, one of them sees the other. The counts
-// belong to the post, which outlives every loop, so who leaves touches nothing of a loop that may be gone.
+// Who comes counts itself first, and then looks whether the loop is still posted; who posted it takes it down first,
+// and then looks whether anybody is counted. With a fence between the two steps of each, one of them sees the other.
+// The counts belong to the post, which outlives every loop, so who leaves touches nothing of a loop that may be gone.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,8 @@ using model::weakening;
 
 constexpr const char* no_order = "data race";
 
-// Whatever a loop's memory holds: written by the poster before and after, and by each visitor between, in a cell of its own.
+// Whatever a loop's memory holds: written by the poster before and after, and by each visitor between, in a cell of
+// its own.
 struct loop {
   model::plain<int> shape{0};
   model::plain<int> results[2];

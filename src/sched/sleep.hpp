@@ -414,8 +414,8 @@ class sleep_control {
       seen = mine.load(std::memory_order_acquire);
     }
   }
-  // `seen`: before the last look at the queues. Whoever borrows the place wakes its own thread. Who calls this looks at the
-  // word again.
+  // `seen`: before the last look at the queues. Whoever borrows the place wakes its own thread. Who calls this looks
+  // at the word again.
   void sleep_untended(word& mine, std::uint32_t seen) {
     if (!mine.compare_exchange_strong(seen, seen | untended, std::memory_order_relaxed, std::memory_order_relaxed)) return;
     seen |= untended;

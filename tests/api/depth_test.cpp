@@ -1,5 +1,5 @@
-// Waiting inside tasks goes as deep as the worker's stack allows, then goes on on others, and ends with an error instead of
-// a crash.
+// Waiting inside tasks goes as deep as the worker's stack allows, then goes on on others, and ends with an error
+// instead of a crash.
 #include "tests/support/support.hpp"
 
 #include <sys/resource.h>
@@ -134,8 +134,8 @@ TEST(depth, endless_nested_waits_end_with_an_error) {
   std::filesystem::remove(machine);
 }
 
-// Each waits for a task of its own, and comes by the others: the waits nest as deep as the list is long, though the program
-// nests nothing.
+// Each waits for a task of its own, and comes by the others: the waits nest as deep as the list is long, though the
+// program nests nothing.
 TEST(depth, waits_of_independent_tasks_nest) {
   watchdog dog(120, "waits that nest through scopes of others");
   for (int workers : {1, 2})

@@ -422,6 +422,34 @@ TEST(parallel_for, waits_until_a_worker_has_time) {
   }
 }
 
+// The only worker's place may be that of a thread which waits inside a task, and must not execute other threads' loops.
+TEST(parallel_for, goes_on_beside_a_thread_that_waits_in_a_task_for_what_comes_after_it) {
+  const watchdog dog(120);
+  for (const int workers : {1, 2}) {
+    runtime rt({.workers = workers});
+    for (int round = 0; round < 20; round++) {
+      const runtime::open_end more_comes(rt);
+      const auto s = rt.make_stream<int>();
+      std::atomic<bool> waits{false};
+      std::thread other([&] {
+        scope outer(rt);
+        outer.spawn([&] {
+          scope inner(rt);
+          inner.spawn(s.pop(1), [](auto) {});
+          waits = true;
+          inner.wait();
+        });
+        outer.wait();
+      });
+      while (!waits) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
+      EXPECT_EQ(parallel_reduce(rt, 0, 1000, 0, [](int i) { return i; }, std::plus()), 499'500);
+      rt.spawn(s.push(1), [](auto v) { v[0] = 1; });
+      other.join();
+    }
+  }
+}
+
 // More than can be posted at a time.
 int leaves_below(runtime& rt, int depth) {
   if (depth == 0) return 1;

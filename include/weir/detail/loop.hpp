@@ -1,20 +1,22 @@
 // How the chunks of a parallel loop reach the workers. Internal to parallel_for and parallel_reduce.
 //
-// Affinity scheduling (Markatos and LeBlanc, IEEE TPDS 5(4), 1994). Two nouns: a chunk is what a range is cut into; a part
-// is a run of chunks that belongs to one worker. Who serves the loop runs the chunks of its worker's part, and then helps
-// with other parts, nearest first. So where an element is worked on does not depend on who comes first. Who serves it, and
-// how they learn of it, is the runtime's (src/engine/threads/loops.cpp).
+// Affinity scheduling (Markatos and LeBlanc, IEEE TPDS 5(4), 1994). Two nouns: a chunk is what a range is cut into; a
+// part is a run of chunks that belongs to one worker. Who serves the loop runs the chunks of its worker's part, and
+// then helps with other parts, nearest first. So where an element is worked on does not depend on who comes first. Who
+// serves it, and how they learn of it, is the runtime's (src/engine/threads/loops.cpp).
 //
-// Who takes a chunk: whoever moves the part's `next` over it, by fetch_add, which may take several that are neighbours. The
-// value before is the first of them; each occurs once, and what is at or beyond `end` is nobody's. Relaxed will do: nothing
-// is handed over but the number, and the caller sees what bodies did because it waits for the servers.
+// Who takes a chunk: whoever moves the part's `next` over it, by fetch_add, which may take several that are
+// neighbours. The value before is the first of them; each occurs once, and what is at or beyond `end` is nobody's.
+// Relaxed will do: nothing is handed over but the number, and the caller sees what bodies did because it waits for the
+// servers.
 //
-// How many at a time: one, then twice as many each time, but no more than half of what would be each worker's share of those
-// left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). A chunk costs some 5 ns to take.
+// How many at a time: one, then twice as many each time, but no more than half of what would be each worker's share of
+// those left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). A chunk costs some 5 ns to
+// take.
 //
-// Why all chunks are run: a server ends when it has seen all parts exhausted, and who calls the loop serves it, or sleeps
-// until somebody has. A body that throws ends it early, and so does the early end of the scope of the task that called it:
-// that is then thrown, for not all chunks were run.
+// Why all chunks are run: a server ends when it has seen all parts exhausted, and who calls the loop serves it, or
+// sleeps until somebody has. A body that throws ends it early, and so does the early end of the scope of the task that
+// called it: that is then thrown, for not all chunks were run.
 //
 // When other nodes are helped: src/runtime/loop.cpp.
 #pragma once
@@ -42,7 +44,7 @@ struct loop_shape {
   std::uint64_t chunks;
   std::uint64_t workers;
   bool by_node;   // other nodes are left alone for a while; else all workers are neighbours
-  bool by_chunk;  // the program says how long a chunk is, so it is looked between any two whether the loop is left early
+  bool by_chunk;  // the program says how long a chunk is: it is looked between any two whether the loop is left early
 
   static loop_shape of(std::uint64_t elements, std::uint64_t grain, int workers, bool by_node) {
     const auto w = static_cast<std::uint64_t>(workers);
@@ -101,7 +103,8 @@ class loop_parts {
   struct alignas(cache_line_bytes) part {
     atomic<std::uint64_t> next;  // chunk
     std::uint64_t first = 0, end = 0;
-    // By its worker, only on several nodes. 0: not yet; else 1 more than what was done of the part that counts as clock.
+    // By its worker, only on several nodes. 0: not yet; else 1 more than what was done of the part that counts as
+    // clock.
     atomic<std::uint64_t> begun;
 
     std::uint64_t size() const { return end - first; }
@@ -125,7 +128,8 @@ class loop_helper {
   loop_helper(const loop_work&, loop_parts&, std::uint64_t worker) noexcept;
   void own_part_is_done() noexcept;
   // A worker whose part may have chunks left, or one of these. Blocks for a while if others are not to be helped yet.
-  static constexpr std::uint64_t all_done = ~std::uint64_t{0}, does_something_else = all_done - 1, leaves_early = all_done - 2;
+  static constexpr std::uint64_t all_done = ~std::uint64_t{0}, does_something_else = all_done - 1,
+                                 leaves_early = all_done - 2;
   std::uint64_t next() noexcept;
 
  private:
@@ -140,19 +144,22 @@ class loop_helper {
   std::uint64_t near_, near_end_;  // workers of its node that it has not looked at yet
   std::uint64_t far_ = 1;          // the same of all, counted from its own
   std::uint64_t left_ = 0, left_before_ = 0;  // chunks
-  std::uint64_t faults_, first_look_ns_ = 0;
+  std::uint64_t faults_, first_look_ns_ = 0, patient_until_ns_ = 0;
   bool touches_first_ = false;
   unsigned pauses_ = 1, waited_ = 0, next_look_for_work_;  // in pauses
   bool helped_ = false;
 };
 
-// Runs work(first, last) for runs of chunks that are each chunk once; `by_chunk`: of one each. Lives on the stack of who
-// waits for the loop.
+// Runs work(first, last) for runs of chunks that are each chunk once; `by_chunk`: of one each. Lives on the stack of
+// who waits for the loop.
 template <class Work, bool by_chunk>
 class loop : public loop_work {
  public:
   loop(runtime& rt, const loop_shape& shape, const char* named, const Work& work)
-      : loop_work(&serve_this, named, std::min(shape.workers, shape.chunks)), runtime_(rt), work_(work), parts_(rt, shape) {}
+      : loop_work(&serve_this, named, std::min(shape.workers, shape.chunks)),
+        runtime_(rt),
+        work_(work),
+        parts_(rt, shape) {}
 
   // Throws what scope::wait() throws.
   void run() { run_loop(state_of(runtime_), *this); }
@@ -160,7 +167,8 @@ class loop : public loop_work {
  private:
   static bool serve_this(loop_work& l, int worker) {
     loop& self = static_cast<loop&>(l);
-    return self.parts_.shape.by_node ? self.serve_by_node(static_cast<std::uint64_t>(worker)) : self.serve_as(static_cast<std::uint64_t>(worker));
+    const auto w = static_cast<std::uint64_t>(worker);
+    return self.parts_.shape.by_node ? self.serve_by_node(w) : self.serve_as(w);
   }
 
   bool serve_as(std::uint64_t worker) {
@@ -175,7 +183,8 @@ class loop : public loop_work {
     for (;;) {
       const std::uint64_t other = helper.next();
       if (other == loop_helper::leaves_early) throw_left_early();
-      if (other == loop_helper::all_done || other == loop_helper::does_something_else) return other == loop_helper::all_done;
+      if (other == loop_helper::all_done) return true;
+      if (other == loop_helper::does_something_else) return false;
       run_part(other);
     }
   }
@@ -199,7 +208,10 @@ class loop : public loop_work {
     if (!loop_goes_on()) [[unlikely]] throw_left_early();
   }
   // If it was a body that threw, that came first and counts.
-  [[noreturn, gnu::noinline]] void throw_left_early() const { throw task_cancelled(std::string(name) + " was left early: the scope of the task that called it has ended early"); }
+  [[noreturn, gnu::noinline]] void throw_left_early() const {
+    throw task_cancelled(std::string(name) +
+                         " was left early: the scope of the task that called it has ended early");
+  }
 
   runtime& runtime_;
   const Work& work_;

@@ -12,11 +12,12 @@ struct runtime_state;
 
 // Lies on the stack of who waits for it. Who serves it runs chunks as the worker that it is.
 struct loop_work {
-  // Returns true when no chunk is left to begin; false if some are left to others, and the caller has something else to do.
-  // May throw.
+  // Returns true when no chunk is left to begin; false if some are left to others, and the caller has something else
+  // to do. May throw.
   using serve_function = bool(loop_work&, int worker);
 
-  loop_work(serve_function* by, const char* named, std::uint64_t useful_workers) noexcept : serve(by), name(named), useful(useful_workers) {}
+  loop_work(serve_function* by, const char* named, std::uint64_t useful_workers) noexcept
+      : serve(by), name(named), useful(useful_workers) {}
 
   serve_function* const serve;
   const char* const name;
@@ -27,8 +28,8 @@ struct loop_work {
   atomic<std::uint32_t> is_over{0};    // nobody begins a chunk any more
 };
 
-// The caller serves the loop, if it can, and others that have time. Returns when everybody has left it; then throws what
-// scope::wait() throws.
+// The caller serves the loop, if it can, and others that have time. Returns when everybody has left it; then throws
+// what scope::wait() throws.
 void run_loop(runtime_state&, loop_work&);
 // For a server, now and then. False: it is to stop.
 bool loop_goes_on() noexcept;

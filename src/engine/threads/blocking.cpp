@@ -1,5 +1,5 @@
-// weir::blocking(): a thread that is in a task leaves its worker's place to another one, and goes on there when it has come
-// back and that one is between two tasks. README.md, "Places and threads".
+// weir::blocking(): a thread that is in a task leaves its worker's place to another one, and goes on there when it has
+// come back and that one is between two tasks. README.md, "Places and threads".
 #include "engine/threads/engine.hpp"
 
 #include <memory>

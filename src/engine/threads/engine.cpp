@@ -62,9 +62,9 @@ std::vector<int> nodes_of(const machine::description& m, const std::vector<int>&
   return nodes;
 }
 
-// Threads that stand in for those in weir::blocking() and are kept when they are not needed. Fewer: where more tasks block
-// at a time, threads are made and ended again and again, some tens of microseconds each. More: each keeps what it has
-// touched of its stack, mostly some 20 KiB.
+// Threads that stand in for those in weir::blocking() and are kept when they are not needed. Fewer: where more tasks
+// block at a time, threads are made and ended again and again, some tens of microseconds each. More: each keeps what
+// it has touched of its stack, mostly some 20 KiB.
 constexpr std::size_t substitutes_parked_per_worker = 4;
 
 // Of what the process may use.

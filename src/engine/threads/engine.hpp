@@ -152,12 +152,13 @@ struct thread_binding {
   std::uint64_t engine_id = 0;
   slot* current = nullptr;
 };
-// Found without a call, for which whoever asks would save registers; that takes 40 of the bytes that the system's loader
-// keeps for libraries loaded late.
+// Found without a call, for which whoever asks would save registers; that takes 40 of the bytes that the system's
+// loader keeps for libraries loaded late.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit thread_binding used_last;  // by the calling thread
 // As the worker that it is, while it may use other engines.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit thread_binding as_worker;
-[[gnu::tls_model("initial-exec")]] extern thread_local constinit std::uint64_t blocks_in_task_of;  // this engine, by weir::blocking(); 0: it does not
+// This engine, by weir::blocking(); 0: it does not.
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit std::uint64_t blocks_in_task_of;
 
 // The slots of an engine by index, workers first; null: not made yet.
 class slot_table {
@@ -227,8 +228,8 @@ class engine {
     const slot* const s = current_if_any();
     if (s != nullptr && stack_is_low(*s)) [[unlikely]] throw_if_no_stack_is_left(*s);
   }
-  // Runs a parallel loop: the calling thread, if it can, and whoever else has time. Throws as a scope's wait does, after
-  // everybody has left it.
+  // Runs a parallel loop: the calling thread, if it can, and whoever else has time. Throws as a scope's wait does,
+  // after everybody has left it.
   void run_loop(detail::loop_work&);
   // Between chunks. False: it is to be left early.
   bool loop_goes_on(slot&);
@@ -259,7 +260,8 @@ class engine {
   bool in_task() const;
   bool blocks_in_task() const { return blocks_in_task_of == id_; }
 
-  // Before and after the calling thread may block (blocking.cpp). Null: it is in no task, or there is no memory for this.
+  // Before and after the calling thread may block (blocking.cpp). Null: it is in no task, or there is no memory for
+  // this.
   class away;
   static away* leave_to_block() noexcept;
   static void come_back(away*) noexcept;
@@ -439,13 +441,15 @@ class engine {
   void ring_bells(slot& poster);
   void call_sleepers(detail::loop_work&);
   void counts_as_busy_in_loops(slot&);
-  const atomic<std::uint32_t>& bell_of(const slot& s) const { return bells_[static_cast<std::size_t>(std::max(s.queues.node, 0))].rung; }
+  const atomic<std::uint32_t>& bell_of(const slot& s) const {
+    return bells_[static_cast<std::size_t>(std::max(s.queues.node, 0))].rung;
+  }
   bool bell_rings(const slot& s) const { return s.bell_heard != bell_of(s).load(std::memory_order_relaxed); }
   static bool may_help(const slot& s) { return s.depth == 0 || (s.floors.only == nullptr && !is_below(s.floors.others)); }
   // Who was looking for tasks all the time has heard of what was posted meanwhile; but others look for it now and then.
   static constexpr int rounds_per_look_for_loops = 8;
   bool looks_for_loops(const slot& s, int round) const {
-    return (round % rounds_per_look_for_loops == rounds_per_look_for_loops - 1 || bell_rings(s)) && may_help(s);
+    return round % rounds_per_look_for_loops == rounds_per_look_for_loops - 1 || bell_rings(s);
   }
   loop_search help_with_loops(slot&, const permission*);
   loop_search help_with_loops_of(slot& poster, slot&, const permission*);

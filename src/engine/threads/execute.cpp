@@ -71,8 +71,8 @@ frame* engine::next_task(slot& s) {
   }
 }
 
-// Looks everywhere, sleeps, looks again. Null: the engine stops, or the nested condition holds, or another thread wants to
-// go on in this place.
+// Looks everywhere, sleeps, looks again. Null: the engine stops, or the nested condition holds, or another thread
+// wants to go on in this place, or should, for there is a loop that this one must not help with.
 frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   return_credits(s, 0);
   sched::sleep_control<>& sleep = scheduler_.sleep;
@@ -98,11 +98,15 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     const bool far = small() || round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
     if (frame* f = scheduler_.steal_round(s.queues, std::max(manners, scheduler_.manners_of(s.queues)), far)) return found(f);
     manners = sched::scheduler::manners::patient;
-    if (looks_for_loops(s, round) && help_with_loops(s, nullptr) == loop_search::ran_one) {
-      spin = spin_clock(spin_ns_);
-      dozes = 0;
-      round = -1;
-      continue;
+    if (looks_for_loops(s, round)) {
+      if (!may_help(s) && any_loop_for(s)) return found(nullptr);  // another thread may
+      if (may_help(s) && help_with_loops(s, nullptr) == loop_search::ran_one) {
+        spin = spin_clock(spin_ns_);
+        dozes = 0;
+        round = -1;
+        continue;
+      }
+      s.bell_heard = bell_of(s).load(std::memory_order_relaxed);
     }
     if (round % 8 == 0 && waiting_.anybody_sleeps() && nobody_busy() && quiescent()) notify_waiters();
     if (round < rounds_at_least || spin.goes_on()) {
@@ -125,7 +129,9 @@ void engine::pause_spinning(slot& s, int round) {
   const atomic<std::uint32_t>& rung = bell_of(s);
   const std::uint32_t heard = s.bell_heard;  // the slot is another thread's as soon as the place is lent
   sleep.start_spinning(s.index());
-  pause_between_rounds(round, s.queues, [&] { return sleep.is_lent(s.index()) || rung.load(std::memory_order_relaxed) != heard; });
+  pause_between_rounds(round, s.queues, [&] {
+    return sleep.is_lent(s.index()) || rung.load(std::memory_order_relaxed) != heard;
+  });
   sleep.stop_spinning(s.index(), [&] {
     return scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy) || any_loop_is_up() ||
            stopping_.load(std::memory_order_acquire) != 0;

@@ -15,8 +15,8 @@ namespace weir::engine {
 using detail::frame;
 using detail::scope_state;
 
-// Which tasks a thread of the program may execute while it waits. (Others may take long, wait for something that this thread
-// holds, or call it a second time.)
+// Which tasks a thread of the program may execute while it waits. (Others may take long, wait for something that this
+// thread holds, or call it a second time.)
 class permission {
  public:
   static permission for_none() { return {}; }
@@ -25,8 +25,8 @@ class permission {
     p.all_ = true;
     return p;
   }
-  // The tasks of a scope, and those of scopes that these wait for: the task scheduling constraint of OpenMP 5.2, section 12.9,
-  // and what task isolation of oneTBB does.
+  // The tasks of a scope, and those of scopes that these wait for: the task scheduling constraint of OpenMP 5.2,
+  // section 12.9, and what task isolation of oneTBB does.
   static permission for_scope(const scope_state& s) {
     permission p;
     p.inside_ = &s;
@@ -50,10 +50,10 @@ class permission {
   const frame* producer_ = nullptr;
 };
 
-// How far down a stack tasks may be run on top of others. What a creator could as well leave to others, only in the upper
-// half and some MiB: tasks below it may have large frames. In a wait, whatever there is in the upper half; below, only what
-// is waited for, so that a program which nests its own waits has half of the stack for them, whatever else a worker comes by.
-// At the end, of which the waits and what they call need a little, nothing.
+// How far down a stack tasks may be run on top of others. What a creator could as well leave to others, only in the
+// upper half and some MiB: tasks below it may have large frames. In a wait, whatever there is in the upper half;
+// below, only what is waited for, so that a program which nests its own waits has half of the stack for them, whatever
+// else a worker comes by. At the end, of which the waits and what they call need a little, nothing.
 struct stack_floors {
   static constexpr std::ptrdiff_t wait_reserve_bytes = 128 * 1024;
   // More: creators use more and colder memory for what others could run. Less: more tasks of deep trees are queued.

@@ -166,8 +166,8 @@ bool engine::release_scopes(const std::vector<frame*>& waiting) {
   return !of.empty();
 }
 
-// Tasks wait for each other, and no task waits that could be given up for it. One of these waits fails: of a thread that
-// has a worker's place, or waits to have it again.
+// Tasks wait for each other, and no task waits that could be given up for it. One of these waits fails: of a thread
+// that has a worker's place, or waits to have it again.
 void engine::give_up_a_wait(const std::vector<frame*>& running) {
   for (int w = 0; w < scheduler_.worker_count(); w++) {
     slot& its = *slot_at(w);

@@ -1,5 +1,5 @@
-// Parallel loops: who calls one serves it, and so does who has nothing else to do. How the chunks are shared is not known
-// here (include/weir/detail/loop.hpp).
+// Parallel loops: who calls one serves it, and so does who has nothing else to do. How the chunks are shared is not
+// known here (include/weir/detail/loop.hpp).
 #include "engine/threads/in_place.hpp"
 #include "engine/threads/spinning.hpp"
 
@@ -8,8 +8,8 @@
 namespace weir::engine {
 namespace {
 
-// Others are in their last chunks when a loop's caller has none left. Longer: it executes other tasks later, where it can.
-// Shorter: it is in another task, or asleep, when the loop is over.
+// Others are in their last chunks when a loop's caller has none left. Longer: it executes other tasks later, where it
+// can. Shorter: it is in another task, or asleep, when the loop is over.
 constexpr int pauses_before_clock = 64;
 constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
 
@@ -29,7 +29,8 @@ posted_loops::post* posted_loops::add(int nodes) noexcept {
     posts_[n].store(p, std::memory_order_release);
   }
   used_[n] = true;
-  if (static_cast<int>(n) >= count_.load(std::memory_order_relaxed)) count_.store(static_cast<int>(n) + 1, std::memory_order_release);
+  const int used = static_cast<int>(n) + 1;
+  if (used > count_.load(std::memory_order_relaxed)) count_.store(used, std::memory_order_release);
   return p;
 }
 
@@ -45,7 +46,12 @@ void posted_loops::remove(const post& gone) noexcept {
 class engine::in_loop {
  public:
   in_loop(slot& s, detail::loop_work& l, const loop_post* post, bool helps)
-      : slot_(s), creators_(s), outer_(s.queues.running), outside_(s.outside), loop_outside_(s.loop), here_(post, helps, s.loops) {
+      : slot_(s),
+        creators_(s),
+        outer_(s.queues.running),
+        outside_(s.outside),
+        loop_outside_(s.loop),
+        here_(post, helps, s.loops) {
     task.name = l.name;
     task.scope = &l.scope;
     task.pending.store(0, std::memory_order_relaxed);
@@ -85,7 +91,8 @@ bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool he
   bool searching = false;
   {
     in_loop here(s, l, post, helps);
-    const trace::log::start start = s.log != nullptr ? s.log->begin(s.queues.stolen_from, s.depth > 1) : trace::log::start{};
+    trace::log::start start{};
+    if (s.log != nullptr) start = s.log->begin(s.queues.stolen_from, s.depth > 1);
     bool is_over = true;
     const char* cause = ends_early(s, here.task) ? of_ended_scope : nullptr;
     if (cause != nullptr) record_skipped(&here.task, cause);
@@ -161,7 +168,8 @@ void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
   guest.posted.remove(*post);
 }
 
-// Null: all places are taken, or the calling thread executes nothing. The worker of this CPU may be about to lend its own.
+// Null: all places are taken, or the calling thread executes nothing. The worker of this CPU may be about to lend its
+// own.
 slot* engine::place_for_loop(slot& guest) {
   if (!waiting_threads_execute_ || !knows_stack(guest)) return nullptr;
   if (slot* const kept = enter_kept_place(guest); kept != nullptr) return kept;
@@ -207,7 +215,8 @@ bool engine::nobody_is_left(const loop_post& post) const {
   return false;
 }
 
-// As sleep_control::work_published(), but those that search hear of it at once, and of those asleep more than one is woken.
+// As sleep_control::work_published(), but those that search hear of it at once, and of those asleep more than one is
+// woken.
 void engine::announce(slot& poster, detail::loop_work& l) {
   light_fence();
   if (scheduler_.sleep.searching() > 0) ring_bells(poster);
@@ -216,7 +225,8 @@ void engine::announce(slot& poster, detail::loop_work& l) {
 
 void engine::ring_bells(slot& poster) {
   const std::uint32_t what = ++poster.loops_posted << 12 | (static_cast<std::uint32_t>(poster.index()) & 0xfff);
-  for (int n = 0; n < machine_.node_count(); n++) bells_[static_cast<std::size_t>(n)].rung.store(what, std::memory_order_release);
+  for (int n = 0; n < machine_.node_count(); n++)
+    bells_[static_cast<std::size_t>(n)].rung.store(what, std::memory_order_release);
 }
 
 // Who comes calls two more, so that k are there after log k steps.
@@ -228,8 +238,8 @@ void engine::call_sleepers(detail::loop_work& l) {
   }
 }
 
-// A server that came while nobody slept still counts as searching: for a short loop that saves two operations on a line that
-// all share. But as soon as somebody sleeps, publishers must not rely on it, and others may be called.
+// A server that came while nobody slept still counts as searching: for a short loop that saves two operations on a
+// line that all share. But as soon as somebody sleeps, publishers must not rely on it, and others may be called.
 bool engine::loop_goes_on(slot& s) {
   if (s.loop->searching && scheduler_.sleep.sleeping() > 0) counts_as_busy_in_loops(s);
   const scope_state& scope = scope_of(*s.queues.running);
@@ -257,7 +267,8 @@ engine::loop_search engine::help_with_loops(slot& s, const permission* may_run) 
   const std::uint32_t rung = bell_of(s).load(std::memory_order_acquire);
   loop_search result = loop_search::nothing;
   if (std::exchange(s.bell_heard, rung) != rung)
-    if (slot* const poster = slot_at(static_cast<int>(rung & 0xfff)); poster != nullptr) result = help_with_loops_of(*poster, s, may_run);
+    if (slot* const poster = slot_at(static_cast<int>(rung & 0xfff)); poster != nullptr)
+      result = help_with_loops_of(*poster, s, may_run);
   const int end = scheduler_.slot_count();
   for (int i = 0; i < end && result == loop_search::nothing; i++)
     if (slot* const poster = slot_at(i); poster != nullptr) result = help_with_loops_of(*poster, s, may_run);
@@ -315,12 +326,12 @@ bool engine::any_loop_is_up() const {
   return any;
 }
 
-// That who has the slot may help with.
+// That no thread with tasks of this slot is in. By who has it.
 bool engine::any_loop_for(const slot& s) const {
-  if (!may_help(s)) return false;
   bool any = false;
   for_each_slot([&](const slot& poster) {
-    for (int i = poster.posted.count(); i-- > 0;) any = any || (poster.posted.at(i).is_up() && !is_in(s, poster.posted.at(i)));
+    for (int i = poster.posted.count(); i-- > 0;)
+      any = any || (poster.posted.at(i).is_up() && !is_in(s, poster.posted.at(i)));
   });
   return any;
 }

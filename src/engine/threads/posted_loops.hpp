@@ -10,8 +10,8 @@
 
 namespace weir::engine {
 
-// A thread is in a parallel loop, as a worker. On its stack, in the list of all that are in loops as that worker: several, if
-// some of them block or wait.
+// A thread is in a parallel loop, as a worker. On its stack, in the list of all that are in loops as that worker:
+// several, if some of them block or wait.
 struct served_loop {
   served_loop(const sched::loop_post<detail::loop_work>* where, bool helps, served_loop*& list)
       : post(where), searching(helps), is_callers(!helps), next(list), link(&list) {
@@ -51,8 +51,8 @@ class alignas(cache_line_bytes) posted_loops {
   // How many are, or were a moment ago.
   int count() const { return count_.load(std::memory_order_acquire); }
   post& at(int depth) const { return *posts_[static_cast<std::size_t>(depth)].load(std::memory_order_acquire); }
-  // Who has the slot. Null: there are too many, or no memory. Those of threads that have left it to block may go before later
-  // ones.
+  // Who has the slot. Null: there are too many, or no memory. Those of threads that have left it to block may go
+  // before later ones.
   post* add(int nodes) noexcept;
   void remove(const post&) noexcept;
 

@@ -28,7 +28,8 @@ class substitute {
   std::optional<os::thread> thread_;
 };
 
-// Those who have sent one may ask for it as long as the pool lives, so none is ever destroyed before; its thread may end.
+// Those who have sent one may ask for it as long as the pool lives, so none is ever destroyed before; its thread may
+// end.
 class substitutes {
  public:
   // `main`: what each does, by await_place() and park().
@@ -38,8 +39,8 @@ class substitutes {
   substitutes(const substitutes&) = delete;
   substitutes& operator=(const substitutes&) = delete;
 
-  // To the place of this worker, which is its from then on. Null: there is none, and no thread or memory for one. To wake
-  // one takes some microseconds, to start one some tens.
+  // To the place of this worker, which is its from then on. Null: there is none, and no thread or memory for one. To
+  // wake one takes some microseconds, to start one some tens.
   substitute* send(slot& place, int worker) noexcept;
   // As far as one can tell before, send() will find one.
   bool prepare() noexcept;

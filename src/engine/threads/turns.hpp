@@ -44,8 +44,8 @@ class turn {
 // Of one place, first come first served.
 class place_turns {
  public:
-  // By who has the place, between two tasks: it should look whether somebody is ready who has a task on its stack. Of many
-  // that wait for a condition most are not, so then it looks as much less often. One load if nobody waits.
+  // By who has the place, between two tasks: it should look whether somebody is ready who has a task on its stack. Of
+  // many that wait for a condition most are not, so then it looks as much less often. One load if nobody waits.
   bool is_due() {
     const std::int32_t waiting = waiting_.load(std::memory_order_relaxed);
     if (waiting == 0) [[likely]] return false;

@@ -261,8 +261,8 @@ class nested_wait {
 
 }  // namespace
 
-// Where the stack is used up, or the only task at hand is one that must not be executed on it, another thread has the place
-// until this wait is over: that task may be one that others depend on, which this wait needs.
+// Where the stack is used up, or the only task at hand is one that must not be executed on it, another thread has the
+// place until this wait is over: that task may be one that others depend on, which this wait needs.
 void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fail, const permission& deep_down) {
   const nested_wait here(s, nested_waiters_, may_fail);
   const older_tasks_kept_in_mind creators(s);
@@ -273,7 +273,10 @@ void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fai
     if (stack_is_low(s) && let_another_stand_in(s, over)) continue;
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = idle(s, &over);
-    if (f == nullptr) continue;
+    if (f == nullptr) {
+      if (!may_help(s) && any_loop_for(s)) static_cast<void>(let_another_stand_in(s, over));
+      continue;
+    }
     if (!may_execute(s, *f, deep_down)) {
       scheduler_.push_own(s.queues, f);
       if (let_another_stand_in(s, over)) continue;
