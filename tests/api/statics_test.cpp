@@ -56,12 +56,15 @@ TEST(statics, threads_that_end_before_and_with_the_process) {
                   use(second);
                 });
               for (std::thread& t : all) t.join();
+              static std::atomic<bool> has_used{false};
               std::thread([] {
                 use(second);
                 use(first);
+                has_used = true;
                 for (;;) pause();
               }).detach();
               use(first);
+              while (!has_used) std::this_thread::yield();  // a runtime outlives who uses it
             }),
             0);
 }

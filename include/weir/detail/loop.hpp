@@ -156,7 +156,7 @@ template <class Work, bool by_chunk>
 class loop : public loop_work {
  public:
   loop(runtime& rt, const loop_shape& shape, const char* named, const Work& work)
-      : loop_work(&serve_this, named, std::min(shape.workers, shape.chunks)),
+      : loop_work(&serve_this, named, std::min(shape.workers, shape.chunks), shape.by_node),
         runtime_(rt),
         work_(work),
         parts_(rt, shape) {}

@@ -16,12 +16,13 @@ struct loop_work {
   // to do. May throw.
   using serve_function = bool(loop_work&, int worker);
 
-  loop_work(serve_function* by, const char* named, std::uint64_t useful_workers) noexcept
-      : serve(by), name(named), useful(useful_workers) {}
+  loop_work(serve_function* by, const char* named, std::uint64_t useful_workers, bool waits) noexcept
+      : serve(by), name(named), useful(useful_workers), waits_for_others(waits) {}
 
   serve_function* const serve;
   const char* const name;
   const std::uint64_t useful;          // workers that would find a chunk
+  const bool waits_for_others;         // its caller leaves chunks to other workers at first
   scope_state scope{true};             // of the servers, which count as tasks but not in it
   atomic<std::uint32_t> called{0};     // who serves it without being asked, and workers that were asleep
   atomic<std::uint32_t> is_taken{0};   // of one chunk: somebody has come for it

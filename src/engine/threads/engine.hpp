@@ -4,6 +4,7 @@
 
 #include "engine/threads/bulk.hpp"
 #include "engine/threads/floors.hpp"
+#include "engine/threads/loop_bells.hpp"
 #include "engine/threads/monitor.hpp"
 #include "engine/threads/posted_loops.hpp"
 #include "engine/threads/substitutes.hpp"
@@ -100,7 +101,7 @@ struct alignas(cache_line_bytes) slot {
   served_loop* loop = nullptr;          // that its thread is in, the innermost
   served_loop* loops = nullptr;         // and all that threads are in as this worker
   std::uint32_t loops_posted = 0;       // ever
-  std::uint32_t bell_heard = 0;         // of its node: what it said when it last looked for loops
+  loop_bells::word bell_heard;          // of its node: what it said when it last looked for loops
   posted_loops posted;
   counter refused;                      // tasks; in queues they count as spawned and as finished
   counter bulk_tasks;                   // tasks of graphs in bulk that it ran, less their frames, which are counted in queues
@@ -438,13 +439,10 @@ class engine {
   slot* place_for_loop(slot& guest);
   bool nobody_is_left(const loop_post&) const;
   void announce(slot& poster, detail::loop_work&);
-  void ring_bells(slot& poster);
+  void wait_before_help(const slot&);
   void call_sleepers(detail::loop_work&);
   void counts_as_busy_in_loops(slot&);
-  const atomic<std::uint32_t>& bell_of(const slot& s) const {
-    return bells_[static_cast<std::size_t>(std::max(s.queues.node, 0))].rung;
-  }
-  bool bell_rings(const slot& s) const { return s.bell_heard != bell_of(s).load(std::memory_order_relaxed); }
+  bool bell_rings(const slot& s) const { return s.bell_heard != bells_.on(s.queues.node); }
   static bool may_help(const slot& s) { return s.depth == 0 || (s.floors.only == nullptr && !is_below(s.floors.others)); }
   // Who was looking for tasks all the time has heard of what was posted meanwhile; but others look for it now and then.
   static constexpr int rounds_per_look_for_loops = 8;
@@ -537,12 +535,7 @@ class engine {
   atomic<std::uint64_t> used_up_bytes_{0};  // of stacks on which there is no room, and others stand in for their threads
   atomic<std::int32_t> blocking_{0};  // threads that have called weir::blocking() in a task and have not come back
 
-  struct alignas(cache_line_bytes) bell {
-    atomic<std::uint32_t> rung{0};  // [loops of that poster : 20][its slot : 12]
-  };
-  // By node: for who looks for something to do there, a loop has been posted.
-  const std::unique_ptr<bell[]> bells_ = std::make_unique<bell[]>(static_cast<std::size_t>(machine_.node_count()));
-
+  loop_bells bells_{machine_.node_count()};
   // Threads of the program that sleep: those that wait for something, and creators that are too far ahead.
   monitor waiting_, too_far_ahead_;
   std::mutex give_up_mutex_;

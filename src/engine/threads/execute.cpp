@@ -106,7 +106,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
         round = -1;
         continue;
       }
-      s.bell_heard = bell_of(s).load(std::memory_order_relaxed);
+      s.bell_heard = bells_.on(s.queues.node);
     }
     if (round % 8 == 0 && waiting_.anybody_sleeps() && nobody_busy() && quiescent()) notify_waiters();
     if (round < rounds_at_least || spin.goes_on()) {
@@ -126,11 +126,11 @@ void engine::pause_spinning(slot& s, int round) {
   if (!s.holds_no_task() || round < rounds_without_yielding)
     return pause_between_rounds(round, s.queues, [&] { return bell_rings(s); });
   sched::sleep_control<>& sleep = scheduler_.sleep;
-  const atomic<std::uint32_t>& rung = bell_of(s);
-  const std::uint32_t heard = s.bell_heard;  // the slot is another thread's as soon as the place is lent
+  const int node = s.queues.node;
+  const loop_bells::word heard = s.bell_heard;  // the slot is another thread's as soon as the place is lent
   sleep.start_spinning(s.index());
   pause_between_rounds(round, s.queues, [&] {
-    return sleep.is_lent(s.index()) || rung.load(std::memory_order_relaxed) != heard;
+    return sleep.is_lent(s.index()) || bells_.on(node) != heard;
   });
   sleep.stop_spinning(s.index(), [&] {
     return scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy) || any_loop_is_up() ||

@@ -12,6 +12,11 @@ namespace {
 // can. Shorter: it is in another task, or asleep, when the loop is over.
 constexpr int pauses_before_clock = 64;
 constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
+// To come to a loop costs who comes and its caller some ten cache misses, which is as long as this. So who hears of one
+// waits as long, and does not disturb a loop that is over by then. Longer: loops of some microseconds take longer.
+// Shorter: those of less than one do.
+constexpr std::uint64_t ns_before_help = 1'000;
+constexpr int most_loops_not_disturbed = 16;  // one after the other; then it looks whether there is a longer one
 
 }  // namespace
 
@@ -219,14 +224,9 @@ bool engine::nobody_is_left(const loop_post& post) const {
 // woken.
 void engine::announce(slot& poster, detail::loop_work& l) {
   light_fence();
-  if (scheduler_.sleep.searching() > 0) ring_bells(poster);
+  if (scheduler_.sleep.searching() > 0)
+    bells_.ring(loop_bells::word::of_loop(++poster.loops_posted, poster.index(), l.waits_for_others));
   call_sleepers(l);
-}
-
-void engine::ring_bells(slot& poster) {
-  const std::uint32_t what = ++poster.loops_posted << 12 | (static_cast<std::uint32_t>(poster.index()) & 0xfff);
-  for (int n = 0; n < machine_.node_count(); n++)
-    bells_[static_cast<std::size_t>(n)].rung.store(what, std::memory_order_release);
 }
 
 // Who comes calls two more, so that k are there after log k steps.
@@ -262,12 +262,23 @@ void engine::counts_as_busy_in_loops(slot& s) {
   }
 }
 
+// It looks at nothing but its bell, and at that only in the end: other lines are the caller's.
+void engine::wait_before_help(const slot& s) {
+  for (int i = 0; i < most_loops_not_disturbed; i++) {
+    const loop_bells::word rung = bells_.on(s.queues.node);
+    if (rung == s.bell_heard || rung.at_once()) return;
+    for (spin_clock spin(ns_before_help); spin.goes_on() && s.queues.nothing_pushed();) cpu_pause();
+    if (bells_.on(s.queues.node) == rung || !s.queues.nothing_pushed()) return;
+  }
+}
+
 // For who is searching, and has nothing to do.
 engine::loop_search engine::help_with_loops(slot& s, const permission* may_run) {
-  const std::uint32_t rung = bell_of(s).load(std::memory_order_acquire);
+  wait_before_help(s);
+  const loop_bells::word rung = bells_.on(s.queues.node);
   loop_search result = loop_search::nothing;
   if (std::exchange(s.bell_heard, rung) != rung)
-    if (slot* const poster = slot_at(static_cast<int>(rung & 0xfff)); poster != nullptr)
+    if (slot* const poster = slot_at(rung.poster()); poster != nullptr)
       result = help_with_loops_of(*poster, s, may_run);
   const int end = scheduler_.slot_count();
   for (int i = 0; i < end && result == loop_search::nothing; i++)
