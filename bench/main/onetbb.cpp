@@ -106,6 +106,29 @@ auto loops(const problem& p) {
   };
 }
 
+auto triad(const problem& p) {
+  const auto arrays = std::make_shared<triad_arrays>(p.size);
+  return [arrays, n = p.size] {
+    arrays->use([n](const triad_arrays::part& all) {
+      tbb::parallel_for(std::uint64_t{0}, n, [all](std::uint64_t i) { all.fill(i); }, tbb::static_partitioner());
+    }, [n](const triad_arrays::part& all) {
+      for (int t = 0; t < triads; t++)
+        tbb::parallel_for(std::uint64_t{0}, n, [all](std::uint64_t i) { all.compute(i); }, tbb::static_partitioner());
+    });
+  };
+}
+
+// With the partitioner that divides a part again when somebody has nothing to do.
+template <bool ascending>
+auto uneven(const problem& p) {
+  const auto elements = std::make_shared<uneven_elements>(p.size, ascending);
+  return [elements, iterations = p.iterations] {
+    tbb::parallel_for(std::size_t{0}, elements->times.size(), [&times = elements->times, iterations](std::size_t i) {
+      uneven_elements::run(times[i], iterations);
+    });
+  };
+}
+
 std::uint64_t leaves(unsigned children, std::uint64_t levels) {
   if (levels == 0) return 1;
   leaf_counts below;
@@ -146,6 +169,12 @@ constexpr entry entries[] = {
     {"tasks", place::task, in_task<many_tasks>},
     {"loops", place::main, in_main<loops>},
     {"loops", place::task, in_task<loops>},
+    {"triad", place::main, in_main<triad>},
+    {"triad", place::task, in_task<triad>},
+    {"uneven", place::main, in_main<uneven<false>>},
+    {"uneven", place::task, in_task<uneven<false>>},
+    {"sorted", place::main, in_main<uneven<true>>},
+    {"sorted", place::task, in_task<uneven<true>>},
     {"start-loop-stop", place::main, start_loop_and_stop},
     {"tree-2", place::main, in_main<tree>},
     {"tree-4", place::main, in_main<tree>},

@@ -10,6 +10,7 @@
 
 #include <omp.h>
 
+#include <cstdlib>
 #include <functional>
 
 namespace {
@@ -104,6 +105,33 @@ auto loops(const problem& p) {
   };
 }
 
+auto triad(const problem& p) {
+  const auto arrays = std::make_shared<triad_arrays>(p.size);
+  return [arrays, n = p.size] {
+    arrays->use([n](const triad_arrays::part& all) {
+#pragma omp parallel for schedule(static)
+      for (std::uint64_t i = 0; i < n; i++) all.fill(i);
+    }, [n](const triad_arrays::part& all) {
+      for (int t = 0; t < triads; t++) {
+#pragma omp parallel for schedule(static)
+        for (std::uint64_t i = 0; i < n; i++) all.compute(i);
+      }
+    });
+  };
+}
+
+// Of the schedules the best for what nobody knows, unless OMP_SCHEDULE names another.
+template <bool ascending>
+auto uneven(const problem& p) {
+  if (std::getenv("OMP_SCHEDULE") == nullptr) omp_set_schedule(omp_sched_dynamic, 32);
+  const auto elements = std::make_shared<uneven_elements>(p.size, ascending);
+  return [elements, iterations = p.iterations] {
+    const std::vector<std::uint64_t>& times = elements->times;
+#pragma omp parallel for schedule(runtime)
+    for (std::size_t i = 0; i < times.size(); i++) uneven_elements::run(times[i], iterations);
+  };
+}
+
 std::uint64_t leaves(unsigned children, std::uint64_t levels) {
   if (levels == 0) return 1;
   leaf_counts below;
@@ -145,6 +173,9 @@ constexpr entry entries[] = {
     {"tasks", place::main, in_main<many_tasks_of_region>},
     {"tasks", place::task, in_task<many_tasks>},
     {"loops", place::main, in_main<loops>},
+    {"triad", place::main, in_main<triad>},
+    {"uneven", place::main, in_main<uneven<false>>},
+    {"sorted", place::main, in_main<uneven<true>>},
     {"start-loop-stop", place::main, start_loop_and_stop},
     {"tree-2", place::main, in_main<tree>},
     {"tree-4", place::main, in_main<tree>},

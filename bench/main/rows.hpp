@@ -34,6 +34,9 @@ std::span<const row> rows();
 inline constexpr std::uint64_t elements_of_loops = 1000;
 inline constexpr double ns_of_element = 10;
 
+// Loops in the row `triad`.
+inline constexpr int triads = 8;
+
 // Leaves of a tree.
 std::uint64_t leaves_of(std::uint64_t children, std::uint64_t levels);
 

@@ -38,6 +38,31 @@ batch loops(const problem& p) {
   };
 }
 
+batch triad(const problem& p) {
+  const auto arrays = std::make_shared<triad_arrays>(p.size);
+  return [arrays, n = p.size](std::uint64_t repetitions) {
+    return seconds_of(repetitions, [&] {
+      arrays->use([n](const triad_arrays::part& all) {
+        for (std::uint64_t i = 0; i < n; i++) all.fill(i);
+      }, [n](const triad_arrays::part& all) {
+        for (int t = 0; t < triads; t++) {
+          for (std::uint64_t i = 0; i < n; i++) all.compute(i);
+          keep();
+        }
+      });
+    });
+  };
+}
+
+batch uneven(const problem& p, bool ascending) {
+  const auto elements = std::make_shared<uneven_elements>(p.size, ascending);
+  return [elements, p](std::uint64_t repetitions) {
+    return seconds_of(repetitions, [&] {
+      for (const std::uint64_t times : elements->times) uneven_elements::run(times, p.iterations);
+    });
+  };
+}
+
 __attribute__((noinline)) std::uint64_t leaves(unsigned children, std::uint64_t levels) {
   if (levels == 0) return 1;
   leaf_counts below;
@@ -57,6 +82,9 @@ batch serial_batch(const problem& p) {
   if (p.what->name == "loop") return loop(p);
   if (p.what->name == "reduce") return reduce(p);
   if (p.what->name == "loops") return loops(p);
+  if (p.what->name == "triad") return triad(p);
+  if (p.what->name == "uneven") return uneven(p, false);
+  if (p.what->name == "sorted") return uneven(p, true);
   if (p.what->what == kind::tree) return tree(p);
   return {};
 }

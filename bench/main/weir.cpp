@@ -83,6 +83,26 @@ auto loops(const problem& p) {
   };
 }
 
+auto triad(const problem& p) {
+  const auto arrays = std::make_shared<triad_arrays>(p.size);
+  return [arrays, n = p.size](weir::runtime& rt) {
+    arrays->use([&](const triad_arrays::part& all) {
+      weir::parallel_for(rt, std::uint64_t{0}, n, [all](std::uint64_t i) { all.fill(i); });
+    }, [&](const triad_arrays::part& all) {
+      for (int t = 0; t < triads; t++)
+        weir::parallel_for(rt, std::uint64_t{0}, n, [all](std::uint64_t i) { all.compute(i); });
+    });
+  };
+}
+
+template <bool ascending>
+auto uneven(const problem& p) {
+  const auto elements = std::make_shared<uneven_elements>(p.size, ascending);
+  return [elements, iterations = p.iterations](weir::runtime& rt) {
+    weir::parallel_for(rt, elements->times, [=](std::uint64_t times) { uneven_elements::run(times, iterations); });
+  };
+}
+
 // The datum belongs to the first runtime that this is called with, which is the only one.
 auto read(const problem&) {
   struct counter {
@@ -144,6 +164,12 @@ constexpr entry entries[] = {
     {"read", place::task, in_task<read>},
     {"loops", place::main, in_main<loops>},
     {"loops", place::task, in_task<loops>},
+    {"triad", place::main, in_main<triad>},
+    {"triad", place::task, in_task<triad>},
+    {"uneven", place::main, in_main<uneven<false>>},
+    {"uneven", place::task, in_task<uneven<false>>},
+    {"sorted", place::main, in_main<uneven<true>>},
+    {"sorted", place::task, in_task<uneven<true>>},
     {"start-stop", place::main, start_and_stop},
     {"start-loop-stop", place::main, start_loop_and_stop},
     {"tree-2", place::main, in_main<tree>},

@@ -1,12 +1,18 @@
 // What the measured code computes, the same under all runtimes, and whether the results are right.
 #pragma once
 
+#include <bench/common/compute.hpp>
+
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <random>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace weir::bench::from_main {
@@ -28,6 +34,48 @@ struct numbers {
   }
   std::vector<double> values;
   double sum;
+};
+
+// a = b + 3 c, several times.
+class triad_arrays {
+ public:
+  struct part {
+    double *a, *b, *c;
+    void fill(std::uint64_t i) const { a[i] = 0, b[i] = static_cast<double>(i), c[i] = 1; }
+    void compute(std::uint64_t i) const { a[i] = b[i] + 3 * c[i]; }
+  };
+
+  explicit triad_arrays(std::uint64_t size)
+      : memory_(std::make_unique_for_overwrite<double[]>(3 * size)), size_(size) {}
+
+  // Nobody has touched the memory before `fill`, which is called the first time only.
+  template <class Fill, class Compute>
+  void use(const Fill& fill, const Compute& compute) {
+    const part all{memory_.get(), memory_.get() + size_, memory_.get() + 2 * size_};
+    const bool first = !std::exchange(is_filled_, true);
+    if (first) fill(all);
+    compute(all);
+    if (!first) return;
+    for (std::uint64_t i = 0; i < size_; i++) expect(all.a[i] == static_cast<double>(i + 3));
+  }
+
+ private:
+  std::unique_ptr<double[]> memory_;
+  std::uint64_t size_;
+  bool is_filled_ = false;
+};
+
+// Elements that take from 0.1 to 10 us, as many of them less than 1 us as more.
+struct uneven_elements {
+  uneven_elements(std::uint64_t size, bool ascending) {
+    for (std::uint64_t i = 0; i < size; i++)
+      times.push_back(static_cast<std::uint64_t>(10 * std::pow(100, static_cast<double>(i) / static_cast<double>(size))));
+    if (!ascending) std::ranges::shuffle(times, std::mt19937_64(1));
+  }
+  static void run(std::uint64_t times, std::uint64_t iterations_of_10_ns) {
+    for (std::uint64_t i = 0; i < times; i++) compute(iterations_of_10_ns);
+  }
+  std::vector<std::uint64_t> times;  // 10 ns each
 };
 
 // The leaves below each child of a node: what a tree computes is how many leaves it has.

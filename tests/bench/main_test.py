@@ -9,8 +9,8 @@ import unittest
 
 WEIR = sys.argv.pop(1)
 RUNTIMES = ["weir", "onetbb", "libgomp", "libomp"]
-ROWS = ["one-task", "loop", "reduce", "empty-loop", "tasks", "read", "loops", "start-stop", "start-loop-stop",
-        "tree-2", "tree-4", "tree-10"]
+ROWS = ["one-task", "loop", "reduce", "empty-loop", "tasks", "read", "loops", "triad", "uneven", "sorted", "start-stop",
+        "start-loop-stop", "tree-2", "tree-4", "tree-10"]
 KEYS = ["row", "from", "runtime", "workers", "size", "ns", "lowest_ns", "highest_ns", "serial_ns", "overhead_ns",
         "one_by_two", "runs"]
 # Where there are more threads than CPUs, waiting actively takes the CPU from whoever is waited for.

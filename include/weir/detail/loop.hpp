@@ -156,7 +156,7 @@ template <class Work, bool by_chunk>
 class loop : public loop_work {
  public:
   loop(runtime& rt, const loop_shape& shape, const char* named, const Work& work)
-      : loop_work(&serve_this, named, std::min(shape.workers, shape.chunks), shape.by_node),
+      : loop_work(ops_of_all, named, std::min(shape.workers, shape.chunks), shape.by_node),
         runtime_(rt),
         work_(work),
         parts_(rt, shape) {}
@@ -170,6 +170,7 @@ class loop : public loop_work {
     const auto w = static_cast<std::uint64_t>(worker);
     return self.parts_.shape.by_node ? self.serve_by_node(w) : self.serve_as(w);
   }
+  inline static const loop_ops ops_of_all{&serve_this};
 
   bool serve_as(std::uint64_t worker) {
     for (std::uint64_t w = worker; w < parts_.shape.workers; w++) run_part(w);

@@ -10,16 +10,28 @@ namespace weir::detail {
 
 struct runtime_state;
 
-// Lies on the stack of who waits for it. Who serves it runs chunks as the worker that it is.
-struct loop_work {
+struct loop_work;
+
+// What loops with the same body have in common, and what is learnt about them.
+struct loop_ops {
   // Returns true when no chunk is left to begin; false if some are left to others, and the caller has something else
   // to do. May throw.
-  using serve_function = bool(loop_work&, int worker);
+  bool (*serve)(loop_work&, int worker);
 
-  loop_work(serve_function* by, const char* named, std::uint64_t useful_workers, bool waits) noexcept
-      : serve(by), name(named), useful(useful_workers), waits_for_others(waits) {}
+  // How long one takes, as the last one says whose time was taken. Unknown: none has been timed.
+  enum class length : std::uint8_t { unknown = 0, short_, long_ };
+  mutable atomic<length> takes{length::unknown};
+  void note(length now) const {
+    if (takes.load(std::memory_order_relaxed) != now) takes.store(now, std::memory_order_relaxed);
+  }
+};
 
-  serve_function* const serve;
+// Lies on the stack of who waits for it. Who serves it runs chunks as the worker that it is.
+struct loop_work {
+  loop_work(const loop_ops& with, const char* named, std::uint64_t useful_workers, bool waits) noexcept
+      : ops(with), name(named), useful(useful_workers), waits_for_others(waits) {}
+
+  const loop_ops& ops;
   const char* const name;
   const std::uint64_t useful;          // workers that would find a chunk
   const bool waits_for_others;         // its caller leaves chunks to other workers at first

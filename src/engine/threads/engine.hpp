@@ -433,6 +433,7 @@ class engine {
   using loop_post = posted_loops::post;
   enum class loop_search : std::uint8_t { nothing, ran_one, forbidden };
   bool serve(slot&, detail::loop_work&, const loop_post*, bool helps);
+  void serve_own(slot&, detail::loop_work&, const loop_post&);
   void run_loop_in_task(slot&, detail::loop_work&);
   void run_loop_of_guest(slot& guest, detail::loop_work&);
   void serve_in_place(slot& guest, slot& place, detail::loop_work&, const loop_post*);

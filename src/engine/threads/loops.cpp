@@ -13,9 +13,11 @@ namespace {
 constexpr int pauses_before_clock = 64;
 constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
 // To come to a loop costs who comes and its caller some ten cache misses, which is as long as this. So who hears of one
-// waits as long, and does not disturb a loop that is over by then. Longer: loops of some microseconds take longer.
-// Shorter: those of less than one do.
+// that took no longer the last time waits as long. Longer: if it does take long this time, that is lost. Shorter: who
+// comes does not make up for what it costs.
 constexpr std::uint64_t ns_before_help = 1'000;
+constexpr std::uint64_t ns_of_short_loop = 1'250;
+constexpr std::uint32_t loops_per_sample = 16;  // of loops with the same body: the time of the others is not taken
 constexpr int most_loops_not_disturbed = 16;  // one after the other; then it looks whether there is a longer one
 
 }  // namespace
@@ -103,7 +105,7 @@ bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool he
     if (cause != nullptr) record_skipped(&here.task, cause);
     else {
       try {
-        is_over = l.serve(l, s.index());
+        is_over = l.ops.serve(l, s.index());
       } catch (...) {
         cause = l.name;
         record_failure(&here.task, std::current_exception());
@@ -116,6 +118,16 @@ bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool he
   if (!s.flow.ready.empty()) route_ready(s, false);
   s.queues.finished.add(1);
   return searching;
+}
+
+// What it has posted.
+void engine::serve_own(slot& s, detail::loop_work& l, const loop_post& post) {
+  using length = detail::loop_ops::length;
+  const bool timed =
+      l.ops.takes.load(std::memory_order_relaxed) == length::unknown || s.loops_posted % loops_per_sample == 0;
+  const std::uint64_t begin = timed ? os::now_ns() : 0;
+  serve(s, l, &post, false);
+  if (timed) l.ops.note(os::now_ns() - begin < ns_of_short_loop ? length::short_ : length::long_);
 }
 
 void engine::run_loop(detail::loop_work& l) {
@@ -133,7 +145,7 @@ void engine::run_loop_in_task(slot& s, detail::loop_work& l) {
   l.called.store(1, std::memory_order_relaxed);
   post->put_up(l);
   announce(s, l);
-  serve(s, l, post, false);
+  serve_own(s, l, *post);
   post->take_down();
   if (!nobody_is_left(*post)) {
     post->wants_to_be_told(scope_state::number_of_worker(s.index()));
@@ -196,7 +208,8 @@ void engine::serve_in_place(slot& guest, slot& place, detail::loop_work& l, cons
   bool leaves_tasks = false;
   {
     const in_place here(*this, place, floors);
-    serve(place, l, post, false);
+    if (post != nullptr) serve_own(place, l, *post);
+    else serve(place, l, nullptr, false);
     leaves_tasks = scheduler_.anything_sent_to(place.queues) || !place.holds_no_task();
     if (leaves_tasks) {
       scheduler_.sleep.start_searching();
@@ -224,8 +237,11 @@ bool engine::nobody_is_left(const loop_post& post) const {
 // woken.
 void engine::announce(slot& poster, detail::loop_work& l) {
   light_fence();
+  const bool at_once =
+      l.waits_for_others || l.ops.takes.load(std::memory_order_relaxed) != detail::loop_ops::length::short_;
+  poster.loops_posted++;
   if (scheduler_.sleep.searching() > 0)
-    bells_.ring(loop_bells::word::of_loop(++poster.loops_posted, poster.index(), l.waits_for_others));
+    bells_.ring(loop_bells::word::of_loop(poster.loops_posted, poster.index(), at_once));
   call_sleepers(l);
 }
 

@@ -171,7 +171,7 @@ class runtime {
   }
   void serve(detail::loop_work& l) {
     detail::loop_work* const outside = std::exchange(serving_[thread()], &l);
-    const std::exception_ptr failure = run([&] { l.serve(l, this_worker()); });
+    const std::exception_ptr failure = run([&] { l.ops.serve(l, this_worker()); });
     if (failure != nullptr && l.scope.claim_failure()) l.scope.note_failure(failure);
     serving_[thread()] = outside;
     servers_++;
