@@ -4,6 +4,7 @@
 #include <weir/detail/atomic.hpp>
 #include <weir/detail/scope_state.hpp>
 
+#include <atomic>
 #include <cstdint>
 
 namespace weir::detail {
@@ -20,7 +21,7 @@ struct loop_ops {
 
   // How long one takes, as the last one says whose time was taken. Unknown: none has been timed.
   enum class length : std::uint8_t { unknown = 0, short_, long_ };
-  mutable atomic<length> takes{length::unknown};
+  mutable std::atomic<length> takes{length::unknown};  // a hint: no protocol, so none of the model checker's
   void note(length now) const {
     if (takes.load(std::memory_order_relaxed) != now) takes.store(now, std::memory_order_relaxed);
   }
