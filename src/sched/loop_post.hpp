@@ -43,6 +43,11 @@ class loop_post {
 
   // ---- Others. An operation on the node's line for each, and a fence to come.
 
+  // Who will come. Nothing but faster.
+  void fetch(int node) const {
+    __builtin_prefetch(&loop_);
+    __builtin_prefetch(&visitors_[node], 1);
+  }
   bool is_up() const { return loop_.load(std::memory_order_relaxed) != nullptr; }
   // Null: there is none, and then nobody has come. `left`: who is to be told of that, or nobody.
   Loop* come(int node, std::int32_t& to_be_told) {

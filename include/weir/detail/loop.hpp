@@ -107,6 +107,11 @@ class loop_parts {
     return {first, last};
   }
 
+  void say_where(loop_work& l) const {
+    l.parts = parts_.get();
+    l.part_bytes = sizeof(part);
+  }
+
   const loop_shape shape;
 
  private:
@@ -170,7 +175,9 @@ class loop : public loop_work {
       : loop_work(ops_of_all, named, std::min(shape.workers, shape.chunks), shape.by_node),
         runtime_(rt),
         work_(work),
-        parts_(rt, shape) {}
+        parts_(rt, shape) {
+    parts_.say_where(*this);
+  }
 
   // Throws what scope::wait() throws.
   void run() { run_loop(state_of(runtime_), *this); }

@@ -5,6 +5,7 @@
 #include <weir/detail/scope_state.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace weir::detail {
@@ -35,6 +36,8 @@ struct loop_work {
   const loop_ops& ops;
   const char* const name;
   const std::uint64_t useful;          // workers that would find a chunk
+  const void* parts = nullptr;         // where who serves it finds its own: an array by worker
+  std::size_t part_bytes = 0;
   const bool waits_for_others;         // its caller leaves chunks to other workers at first
   scope_state scope{true};             // of the servers, which count as tasks but not in it
   atomic<std::uint32_t> called{0};     // who serves it without being asked, and workers that were asleep

@@ -102,6 +102,7 @@ struct alignas(cache_line_bytes) slot {
   served_loop* loops = nullptr;         // and all that threads are in as this worker
   std::uint32_t loops_posted = 0;       // ever
   loop_bells::word bell_heard;          // of its node: what it said when it last looked for loops
+  loop_trail last_loop;                 // that it has come to
   posted_loops posted;
   counter refused;                      // tasks; in queues they count as spawned and as finished
   counter bulk_tasks;                   // tasks of graphs in bulk that it ran, less their frames, which are counted in queues
@@ -441,6 +442,7 @@ class engine {
   bool nobody_is_left(const loop_post&) const;
   void announce(slot& poster, detail::loop_work&);
   void wait_before_help(const slot&);
+  static void fetch_loop(const slot& poster, const slot& comes);
   void call_sleepers(detail::loop_work&);
   void counts_as_busy_in_loops(slot&);
   bool bell_rings(const slot& s) const { return s.bell_heard != bells_.on(s.queues.node); }

@@ -17,6 +17,7 @@ constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
 // comes does not make up for what it costs.
 constexpr std::uint64_t ns_before_help = 1'000;
 constexpr std::uint64_t ns_of_short_loop = 1'250;
+constexpr std::size_t bytes_of_loop = 640;  // on its caller's stack, with what its body refers to there
 constexpr std::uint32_t loops_per_sample = 16;  // of loops with the same body: the time of the others is not taken
 constexpr int most_loops_not_disturbed = 16;  // one after the other; then it looks whether there is a longer one
 
@@ -288,14 +289,28 @@ void engine::wait_before_help(const slot& s) {
   }
 }
 
+// The lines that the caller has written just now, all at once: else each that comes from its cache says where the next
+// one is. It guesses that they are where they were the last time, as they are if the same code calls.
+void engine::fetch_loop(const slot& poster, const slot& comes) {
+  const loop_trail& last = comes.last_loop;
+  __builtin_prefetch(&poster.posted);
+  if (last.post == nullptr) return;
+  last.post->fetch(std::max(comes.queues.node, 0));
+  __builtin_prefetch(last.part, 1);
+  for (std::size_t i = 0; i < bytes_of_loop; i += cache_line_bytes)
+    __builtin_prefetch(static_cast<const char*>(last.loop) + i);
+}
+
 // For who is searching, and has nothing to do.
 engine::loop_search engine::help_with_loops(slot& s, const permission* may_run) {
   wait_before_help(s);
   const loop_bells::word rung = bells_.on(s.queues.node);
   loop_search result = loop_search::nothing;
   if (std::exchange(s.bell_heard, rung) != rung)
-    if (slot* const poster = slot_at(rung.poster()); poster != nullptr)
+    if (slot* const poster = slot_at(rung.poster()); poster != nullptr) {
+      fetch_loop(*poster, s);
       result = help_with_loops_of(*poster, s, may_run);
+    }
   const int end = scheduler_.slot_count();
   for (int i = 0; i < end && result == loop_search::nothing; i++)
     if (slot* const poster = slot_at(i); poster != nullptr) result = help_with_loops_of(*poster, s, may_run);
@@ -315,6 +330,7 @@ engine::loop_search engine::help_with_loops_of(slot& poster, slot& s, const perm
       tell_poster(who, nullptr);
       continue;
     }
+    s.last_loop = {&post, l, static_cast<const char*>(l->parts) + static_cast<std::size_t>(s.index()) * l->part_bytes};
     const scope_state* const of = &l->scope;
     const bool allowed = may_run == nullptr || may_run->allows(*of);
     if (allowed && l->useful < 2) {

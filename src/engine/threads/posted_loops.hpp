@@ -34,6 +34,13 @@ struct served_loop {
   served_loop** link;  // what points to this one
 };
 
+// Where the loop was that a thread has come to last. It may be gone.
+struct loop_trail {
+  const sched::loop_post<detail::loop_work>* post = nullptr;  // that one stays
+  const void* loop = nullptr;
+  const void* part = nullptr;
+};
+
 // Where a thread posts its loops, the outermost first. Others look at this.
 class alignas(cache_line_bytes) posted_loops {
  public:
