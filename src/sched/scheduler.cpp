@@ -296,6 +296,7 @@ frame* scheduler::steal_from_guests(slot_queues& self, std::uint64_t now_ns) {
     if (now_ns != 0 && victim.has_tasks())
       if (const int w = victim.place.load(std::memory_order_relaxed); executes_elsewhere(self, w) && self.sizes.leave(static_cast<std::size_t>(w), slot(w).progress(), now_ns)) continue;
     if (frame* f = steal_from(self, victim)) {
+      self.last_victim = i;
       self.stolen_from = i;
       self.robbed = -1;
       return f;

@@ -54,7 +54,7 @@ struct alignas(cache_line_bytes) slot_queues {
   counter pushes, pushes_refused, finished, spawned;
   std::array<counter, max_distance_classes> steals;
   small_tasks sizes;                          // of the tasks it runs
-  int last_victim = -1;                       // a neighbour that may have more; -1: none
+  int last_victim = -1;                       // slot of a neighbour or guest that may have more; -1: none
   int stolen_from = -1;                       // slot of the task it stole last; whoever looks (traces) sets it back to -1
   int robbed = -1;                            // the worker it took its last task from; -1: none, or it creates tasks itself
   std::uint32_t typical_task_us = 0;          // running average of a sample; see doze_microseconds()
@@ -138,19 +138,24 @@ class scheduler {
 // Which a worker has at any rate.
   manners manners_of(const slot_queues& self) const { return self.hungry == slot_queues::hunger::none ? manners::patient : manners::hungry; }
   frame* steal_round(slot_queues& self, manners, bool far);
-  // From where the last task came from, if that was a neighbour: who has one task to spare mostly has several, and a
-  // worker that goes on stealing need not be counted as searching. Not for small tasks.
+  // From where the last task came from, if that was a neighbour or a thread of the program: who has one task to spare
+  // mostly has several, and a worker that goes on stealing need not be counted as searching. Small tasks only of who
+  // executes none.
   frame* steal_again(slot_queues& self) {
-    if (self.last_victim < 0 || self.sizes.all_small()) return nullptr;
+    if (self.last_victim < 0) return nullptr;
+    const bool executes = self.last_victim < worker_count() || !executes_nothing(slot(self.last_victim));
+    if (executes && self.sizes.all_small()) return nullptr;
     frame* f = steal_from(self, slot(self.last_victim));
     if (f == nullptr) {
       self.last_victim = -1;
       return nullptr;
     }
-    self.steals[0].add(1);
+    if (self.last_victim < worker_count()) self.steals[0].add(1);
     self.stolen_from = self.last_victim;
     return f;
   }
+  // Of a thread of the program: what it creates is for others.
+  static bool executes_nothing(const slot_queues& guest) { return guest.place.load(std::memory_order_relaxed) < 0; }
   // A worker's own queues are empty; it begins to look elsewhere.
   void starts_to_steal(slot_queues& self) {
     if (nodes_ > 1) offers_.idle(self.index);
