@@ -104,6 +104,25 @@ TEST(parallel_for, chunks_have_the_grain_asked_for) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(parallel_for, chunks_without_a_grain_are_aligned) {
+  runtime rt({.workers = 3, .machine = one_node});
+  const auto step_of = [&](std::size_t elements) {
+    std::mutex alone;
+    std::size_t bits = 0, covered = 0;  // of all begins; elements
+    parallel_for(rt, std::size_t{0}, elements, [&](std::size_t begin, std::size_t end) {
+      const std::lock_guard guard(alone);
+      bits |= begin;
+      covered += end - begin;
+    });
+    EXPECT_EQ(covered, elements);
+    return bits & (~bits + 1);  // the largest power of two that divides them all
+  };
+  EXPECT_EQ(step_of(100), 1);  // an element a chunk
+  EXPECT_EQ(step_of(500), 4);  // not three elements
+  EXPECT_EQ(step_of(6'000), 32);
+  EXPECT_GE(step_of(1'000'000), 64);
+}
+
 TEST(parallel_for, makes_few_tasks) {
   watchdog dog(120);
   for (const shape& sh : shapes()) {

@@ -65,7 +65,7 @@ struct loop_shape {
 
  private:
   // Vectors in a body's loop are as well aligned at each chunk's begin as at the range's, and neighbours do not share a
-  // cache line. At most a quarter more.
+  // cache line. At most a third more.
   static std::uint64_t aligned(std::uint64_t grain) {
     if (grain < 2) return grain;
     const std::uint64_t step = std::clamp(std::bit_floor(grain / 4), std::uint64_t{2}, most_aligned_elements);
