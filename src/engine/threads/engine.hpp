@@ -434,13 +434,13 @@ class engine {
   using loop_post = posted_loops::post;
   enum class loop_search : std::uint8_t { nothing, ran_one, forbidden };
   bool serve(slot&, detail::loop_work&, const loop_post*, bool helps);
-  void serve_own(slot&, detail::loop_work&, const loop_post&);
+  void serve_own(slot&, detail::loop_work&, const loop_post&, bool timed);
   void run_loop_in_task(slot&, detail::loop_work&);
   void run_loop_of_guest(slot& guest, detail::loop_work&);
-  void serve_in_place(slot& guest, slot& place, detail::loop_work&, const loop_post*);
+  void serve_in_place(slot& guest, slot& place, detail::loop_work&, const loop_post*, bool timed);
   slot* place_for_loop(slot& guest);
   bool nobody_is_left(const loop_post&) const;
-  void announce(slot& poster, detail::loop_work&);
+  bool announce(slot& poster, detail::loop_work&);
   void wait_before_help(const slot&);
   static void fetch_loop(const slot& poster, const slot& comes);
   void call_sleepers(detail::loop_work&);

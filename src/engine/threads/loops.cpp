@@ -18,7 +18,7 @@ constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
 constexpr std::uint64_t ns_before_help = 1'000;
 constexpr std::uint64_t ns_of_short_loop = 1'250;
 constexpr std::size_t bytes_of_loop = 640;  // on its caller's stack, with what its body refers to there
-constexpr std::uint32_t loops_per_sample = 16;  // of loops with the same body: the time of the others is not taken
+constexpr std::uint32_t loops_per_sample = 64;  // of loops with the same body: the time of the others is not taken
 constexpr int most_loops_not_disturbed = 16;  // one after the other; then it looks whether there is a longer one
 
 }  // namespace
@@ -122,10 +122,8 @@ bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool he
 }
 
 // What it has posted.
-void engine::serve_own(slot& s, detail::loop_work& l, const loop_post& post) {
+void engine::serve_own(slot& s, detail::loop_work& l, const loop_post& post, bool timed) {
   using length = detail::loop_ops::length;
-  const bool timed =
-      l.ops.takes.load(std::memory_order_relaxed) == length::unknown || s.loops_posted % loops_per_sample == 0;
   const std::uint64_t begin = timed ? os::now_ns() : 0;
   serve(s, l, &post, false);
   if (timed) l.ops.note(os::now_ns() - begin < ns_of_short_loop ? length::short_ : length::long_);
@@ -145,8 +143,8 @@ void engine::run_loop_in_task(slot& s, detail::loop_work& l) {
   }
   l.called.store(1, std::memory_order_relaxed);
   post->put_up(l);
-  announce(s, l);
-  serve_own(s, l, *post);
+  const bool timed = announce(s, l);
+  serve_own(s, l, *post, timed);
   post->take_down();
   if (!nobody_is_left(*post)) {
     post->wants_to_be_told(scope_state::number_of_worker(s.index()));
@@ -162,15 +160,15 @@ void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
   loop_post* post = one_worker_ || l.useful < 2 ? nullptr : make_post();
   slot* const place = place_for_loop(guest);
   if (post == nullptr) {
-    if (place != nullptr) return serve_in_place(guest, *place, l, nullptr);
+    if (place != nullptr) return serve_in_place(guest, *place, l, nullptr, false);
     post = make_post();
     if (post == nullptr) throw std::bad_alloc();
   }
   l.called.store(place != nullptr ? 1 : 0, std::memory_order_relaxed);
   post->put_up(l);
-  announce(guest, l);
+  const bool timed = announce(guest, l);
   if (place != nullptr) {
-    serve_in_place(guest, *place, l, post);
+    serve_in_place(guest, *place, l, post, timed);
     post->take_down();
   }
   if (place == nullptr || !nobody_is_left(*post)) {
@@ -202,14 +200,14 @@ slot* engine::place_for_loop(slot& guest) {
   return slot_at(worker);
 }
 
-void engine::serve_in_place(slot& guest, slot& place, detail::loop_work& l, const loop_post* post) {
+void engine::serve_in_place(slot& guest, slot& place, detail::loop_work& l, const loop_post* post, bool timed) {
   const permission only = permission::for_scope(l.scope);
   stack_floors floors = guest.floors;
   floors.only = &only;
   bool leaves_tasks = false;
   {
     const in_place here(*this, place, floors);
-    if (post != nullptr) serve_own(place, l, *post);
+    if (post != nullptr) serve_own(place, l, *post, timed);
     else serve(place, l, nullptr, false);
     leaves_tasks = scheduler_.anything_sent_to(place.queues) || !place.holds_no_task();
     if (leaves_tasks) {
@@ -235,15 +233,19 @@ bool engine::nobody_is_left(const loop_post& post) const {
 }
 
 // As sleep_control::work_published(), but those that search hear of it at once, and of those asleep more than one is
-// woken.
-void engine::announce(slot& poster, detail::loop_work& l) {
+// woken. Returns whether its time is to be taken: of the second of two loops that are not helped at once, as only that
+// says how long it takes its caller alone. What the first one touches lies with those who helped before.
+bool engine::announce(slot& poster, detail::loop_work& l) {
   light_fence();
-  const bool at_once =
-      l.waits_for_others || l.ops.takes.load(std::memory_order_relaxed) != detail::loop_ops::length::short_;
-  poster.loops_posted++;
+  using length = detail::loop_ops::length;
+  const length takes = l.ops.takes.load(std::memory_order_relaxed);
+  const std::uint32_t in_turn = ++poster.loops_posted % loops_per_sample;
+  const bool timed = takes == length::unknown || in_turn == 1;
+  const bool at_once = l.waits_for_others || (takes == length::long_ && in_turn > 1);
   if (scheduler_.sleep.searching() > 0)
     bells_.ring(loop_bells::word::of_loop(poster.loops_posted, poster.index(), at_once));
   call_sleepers(l);
+  return timed;
 }
 
 // Who comes calls two more, so that k are there after log k steps.
