@@ -15,8 +15,8 @@ constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
 // To come to a loop costs who comes and its caller some ten cache misses, which is as long as this. So who hears of one
 // that took no longer the last time waits as long. Longer: if it does take long this time, that is lost. Shorter: who
 // comes does not make up for what it costs.
-constexpr std::uint64_t ns_before_help = 1'000;
-constexpr std::uint64_t ns_of_short_loop = 1'250;
+constexpr std::uint64_t ns_before_help = 1'500;
+constexpr std::uint64_t ns_of_short_loop = 1'750;
 constexpr std::size_t bytes_of_loop = 640;  // on its caller's stack, with what its body refers to there
 constexpr std::uint32_t loops_per_sample = 64;  // of loops with the same body: the time of the others is not taken
 constexpr int most_loops_not_disturbed = 16;  // one after the other; then it looks whether there is a longer one
