@@ -68,8 +68,9 @@ class triad_arrays {
 // Elements that take from 0.1 to 10 us, as many of them less than 1 us as more.
 struct uneven_elements {
   uneven_elements(std::uint64_t size, bool ascending) {
+    const auto length = static_cast<double>(size);
     for (std::uint64_t i = 0; i < size; i++)
-      times.push_back(static_cast<std::uint64_t>(10 * std::pow(100, static_cast<double>(i) / static_cast<double>(size))));
+      times.push_back(static_cast<std::uint64_t>(10 * std::pow(100, static_cast<double>(i) / length)));
     if (!ascending) std::ranges::shuffle(times, std::mt19937_64(1));
   }
   static void run(std::uint64_t times, std::uint64_t iterations_of_10_ns) {

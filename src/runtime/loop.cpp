@@ -56,7 +56,8 @@ loop_helper::loop_helper(const loop_work& l, loop_parts& parts, std::uint64_t wo
   if (own_.begun.load(std::memory_order_relaxed) != 0) return;  // it comes back
   std::uint64_t clock = parts.clock_.load(std::memory_order_relaxed);
   constexpr auto relaxed = std::memory_order_relaxed;
-  if (clock == loop_parts::nobody && parts.clock_.compare_exchange_strong(clock, worker, relaxed, relaxed)) clock = worker;
+  if (clock == loop_parts::nobody && parts.clock_.compare_exchange_strong(clock, worker, relaxed, relaxed))
+    clock = worker;
   own_.begun.store(parts.parts_[clock].done() + 1, std::memory_order_relaxed);
 }
 

@@ -280,6 +280,7 @@ frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, 
     if (far && !may_take(self, victim, how)) continue;
     if (frame* f = steal_from(self, victim)) {
       self.last_victim = node_of_worker(level[i]) == self.node ? level[i] : -1;
+      self.stolen_again = 0;
       self.stolen_from = level[i];
       self.robbed = now_ns == 0 || self.sizes.fast() ? level[i] : -1;  // who does not get on is not given more
       return f;
@@ -297,6 +298,7 @@ frame* scheduler::steal_from_guests(slot_queues& self, std::uint64_t now_ns) {
       if (const int w = victim.place.load(std::memory_order_relaxed); executes_elsewhere(self, w) && self.sizes.leave(static_cast<std::size_t>(w), slot(w).progress(), now_ns)) continue;
     if (frame* f = steal_from(self, victim)) {
       self.last_victim = i;
+      self.stolen_again = 0;
       self.stolen_from = i;
       self.robbed = -1;
       return f;

@@ -55,6 +55,7 @@ struct alignas(cache_line_bytes) slot_queues {
   std::array<counter, max_distance_classes> steals;
   small_tasks sizes;                          // of the tasks it runs
   int last_victim = -1;                       // slot of a neighbour or guest that may have more; -1: none
+  std::uint32_t stolen_again = 0;             // from there, one after the other
   int stolen_from = -1;                       // slot of the task it stole last; whoever looks (traces) sets it back to -1
   int robbed = -1;                            // the worker it took its last task from; -1: none, or it creates tasks itself
   std::uint32_t typical_task_us = 0;          // running average of a sample; see doze_microseconds()
@@ -140,9 +141,13 @@ class scheduler {
   frame* steal_round(slot_queues& self, manners, bool far);
   // From where the last task came from, if that was a neighbour or a thread of the program: who has one task to spare
   // mostly has several, and a worker that goes on stealing need not be counted as searching. Small tasks only of who
-  // executes none.
+  // executes none. Not for ever, for others have tasks, too.
   frame* steal_again(slot_queues& self) {
     if (self.last_victim < 0) return nullptr;
+    if (self.stolen_again++ == most_stolen_again) {
+      self.last_victim = -1;
+      return nullptr;
+    }
     const bool executes = self.last_victim < worker_count() || !executes_nothing(slot(self.last_victim));
     if (executes && self.sizes.all_small()) return nullptr;
     frame* f = steal_from(self, slot(self.last_victim));
@@ -282,6 +287,8 @@ class scheduler {
   static bool may_take(const slot_queues& self, const slot_queues& victim, manners);
   frame* steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners, std::uint64_t now_ns);
   frame* steal_from_guests(slot_queues& self, std::uint64_t now_ns);
+  // More: who waits for others' tasks waits longer. Fewer: more of those that look around for nothing.
+  static constexpr std::uint32_t most_stolen_again = 64;
   static bool executes_elsewhere(const slot_queues& self, int place) { return place >= 0 && place != self.index; }
 
   const machine::description& machine_;

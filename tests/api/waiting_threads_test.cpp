@@ -220,5 +220,27 @@ TEST(waiting_threads, run_at_once_what_they_create_if_they_may) {
   }
 }
 
+// One of the two workers goes on taking what this thread creates; the other one holds a task that it does not run.
+TEST(waiting_threads, do_not_keep_workers_from_others_by_creating_for_ever) {
+  const watchdog dog(120);
+  runtime rt({.workers = 2, .machine = "nodes:1 cpus:2", .waiting_threads_execute = false});
+  std::atomic<bool> ran{false};
+  std::uint64_t created = 0;
+  const auto create = [&] {
+    rt.spawn([] {
+      for (volatile int i = 0; i < 3000; i = i + 1) continue;  // so that there are always some
+    });
+    created++;
+  };
+  while (created < 1000) create();
+  rt.spawn([&] {
+    rt.spawn([&] { ran = true; });
+    while (!ran) std::this_thread::yield();
+  });
+  while (!ran) create();
+  rt.wait();
+  EXPECT_EQ(rt.stats().tasks, created + 2);
+}
+
 }  // namespace
 }  // namespace weir::test

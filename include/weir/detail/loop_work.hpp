@@ -20,11 +20,21 @@ struct loop_ops {
   // to do. May throw.
   bool (*serve)(loop_work&, int worker);
 
-  // How long one takes, as the last one says whose time was taken. Unknown: none has been timed.
-  enum class length : std::uint8_t { unknown = 0, short_, long_ };
-  mutable std::atomic<length> takes{length::unknown};  // a hint: no protocol, so none of the model checker's
-  void note(length now) const {
-    if (takes.load(std::memory_order_relaxed) != now) takes.store(now, std::memory_order_relaxed);
+  // By callers only, so in a line that helpers need not fetch. Hints: no protocol, so none of the model checker's.
+  struct alignas(cache_line_bytes) hints {
+    std::atomic<std::uint32_t> begun{0};  // loops; of two threads at once perhaps one
+    std::atomic<bool> are_long{false};    // the last one whose time was taken was worth others' help from the start
+  };
+  mutable hints known;
+
+  std::uint32_t count_one() const {
+    const std::uint32_t before = known.begun.load(std::memory_order_relaxed);
+    known.begun.store(before + 1, std::memory_order_relaxed);
+    return before;
+  }
+  bool are_long() const { return known.are_long.load(std::memory_order_relaxed); }
+  void note_whether_long(bool now) const {
+    if (are_long() != now) known.are_long.store(now, std::memory_order_relaxed);
   }
 };
 

@@ -12,14 +12,18 @@ namespace {
 // can. Shorter: it is in another task, or asleep, when the loop is over.
 constexpr int pauses_before_clock = 64;
 constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
-// To come to a loop costs who comes and its caller some ten cache misses, which is as long as this. So who hears of one
-// that took no longer the last time waits as long. Longer: if it does take long this time, that is lost. Shorter: who
-// comes does not make up for what it costs.
+// To come to a loop costs who comes and its caller some ten cache misses, which may take as long as this. So who hears
+// of one that takes little longer waits first. Longer: if it does take long this time, more is lost. Shorter: who comes
+// does not make up for what it costs.
 constexpr std::uint64_t ns_before_help = 1'500;
 constexpr std::uint64_t ns_of_short_loop = 1'750;
 constexpr std::size_t bytes_of_loop = 640;  // on its caller's stack, with what its body refers to there
-constexpr std::uint32_t loops_per_sample = 64;  // of loops with the same body: the time of the others is not taken
-constexpr int most_loops_not_disturbed = 16;  // one after the other; then it looks whether there is a longer one
+// Of loops with the same body two of so many are not helped at once whatever they take. More: who was wrong about them
+// stays so for longer. Fewer: long ones lose more of the time above.
+constexpr std::uint32_t loops_per_sample = 256;
+// One after the other; then it looks whether there is a longer one, or anything else: as late as after a worker's
+// longest pause. Fewer: the lines that it looks at are often those of the caller.
+constexpr int most_loops_not_disturbed = 8;
 
 }  // namespace
 
@@ -123,10 +127,9 @@ bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool he
 
 // What it has posted.
 void engine::serve_own(slot& s, detail::loop_work& l, const loop_post& post, bool timed) {
-  using length = detail::loop_ops::length;
   const std::uint64_t begin = timed ? os::now_ns() : 0;
   serve(s, l, &post, false);
-  if (timed) l.ops.note(os::now_ns() - begin < ns_of_short_loop ? length::short_ : length::long_);
+  if (timed) l.ops.note_whether_long(os::now_ns() - begin >= ns_of_short_loop);
 }
 
 void engine::run_loop(detail::loop_work& l) {
@@ -233,19 +236,16 @@ bool engine::nobody_is_left(const loop_post& post) const {
 }
 
 // As sleep_control::work_published(), but those that search hear of it at once, and of those asleep more than one is
-// woken. Returns whether its time is to be taken: of the second of two loops that are not helped at once, as only that
-// says how long it takes its caller alone. What the first one touches lies with those who helped before.
+// woken. Returns whether its time is to be taken. That is so of the second of two loops with the same body that are not
+// helped at once, as only it says how long one takes its caller alone: what the first touches lies with others.
 bool engine::announce(slot& poster, detail::loop_work& l) {
   light_fence();
-  using length = detail::loop_ops::length;
-  const length takes = l.ops.takes.load(std::memory_order_relaxed);
-  const std::uint32_t in_turn = ++poster.loops_posted % loops_per_sample;
-  const bool timed = takes == length::unknown || in_turn == 1;
-  const bool at_once = l.waits_for_others || (takes == length::long_ && in_turn > 1);
+  const std::uint32_t in_turn = l.ops.count_one() % loops_per_sample;
+  const bool at_once = l.waits_for_others || (in_turn > 1 && l.ops.are_long());
   if (scheduler_.sleep.searching() > 0)
-    bells_.ring(loop_bells::word::of_loop(poster.loops_posted, poster.index(), at_once));
+    bells_.ring(loop_bells::word::of_loop(++poster.loops_posted, poster.index(), at_once));
   call_sleepers(l);
-  return timed;
+  return in_turn == 1;
 }
 
 // Who comes calls two more, so that k are there after log k steps.
