@@ -228,7 +228,7 @@ TEST(waiting_threads, do_not_keep_workers_from_others_by_creating_for_ever) {
   std::uint64_t created = 0;
   const auto create = [&] {
     rt.spawn([] {
-      for (volatile int i = 0; i < 3000; i = i + 1) continue;  // so that there are always some
+      for (int i = 0; i < 10000; i++) asm volatile("");  // so that there are always some
     });
     created++;
   };

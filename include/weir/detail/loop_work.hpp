@@ -25,7 +25,7 @@ struct loop_ops {
     std::atomic<std::uint32_t> begun{0};  // loops; of two threads at once perhaps one
     std::atomic<bool> are_long{false};    // the last one whose time was taken was worth others' help from the start
   };
-  mutable hints known;
+  mutable hints known{};
 
   std::uint32_t count_one() const {
     const std::uint32_t before = known.begun.load(std::memory_order_relaxed);
