@@ -46,6 +46,7 @@ struct runtime_options {
   static constexpr int most_workers = 32767;  // more `workers` are a typing error
   // Tasks that creators may be ahead of execution; 0: 4096 + 1024 per worker. A soft limit: a creator goes on if nothing is
   // ready and somebody idle, and, some thousand tasks a second, if no task finishes, until tasks fill an eighth of the memory.
+  // A creator in a task executes some instead; of those like which none has finished only if it is twice as far ahead.
   std::size_t backlog = 0;
   // Bytes of each worker's stack. Tasks that wait for tasks deeper than that go on on other stacks of this size, until
   // those that are used up are an eighth of the memory; then wait() throws error. 0: WEIR_STACK_BYTES if set, else 256

@@ -58,6 +58,20 @@ TEST(backlog, of_a_creator_inside_a_task_is_bounded) {
   EXPECT_LE(live.most, bound);
 }
 
+// With one worker nobody else finds out what tasks like these do: their creator tries one when it is far ahead.
+TEST(backlog, of_tasks_behind_one_another_is_bounded) {
+  watchdog dog(120);
+  runtime rt({.workers = 1, .backlog = backlog});
+  live_count live;
+  rt.spawn([&] {
+    const auto d = rt.make_data(std::vector<int>{0});
+    for (std::size_t i = 0; i < effort(100'000); i++) rt.spawn(inout(d), [body = counted(live)](auto) { body(); });
+  });
+  rt.wait();
+  EXPECT_EQ(live.now, 0);
+  EXPECT_LE(live.most, 2 * bound);
+}
+
 TEST(backlog, of_several_creators_is_bounded_together) {
   watchdog dog(120);
   runtime rt({.workers = 2, .backlog = backlog});

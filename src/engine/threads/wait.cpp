@@ -61,8 +61,10 @@ void engine::throttle(slot& s) {
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient, true);
     if (f == nullptr) return;
-    // One like which has not finished yet may wait for what this creator does next.
-    if (!f->ops->has_run_before() && !frames_fill_their_share()) return scheduler_.push_own(s.queues, f);
+    // One like which has not finished yet may wait for what this creator does next. But where nobody else finds out,
+    // for instance with one worker, all would be created before the first is executed.
+    const bool may_run = f->ops->has_run_before() || backlog_now() > 2 * static_cast<std::int64_t>(backlog_limit_);
+    if (!may_run && !frames_fill_their_share()) return scheduler_.push_own(s.queues, f);
     execute(s, f);
   }
 }
