@@ -22,8 +22,9 @@ EXPECTATIONS = pathlib.Path(__file__).with_name("instructions.json")
 ALLOWED_PER_TASK, ALLOWED_PER_ACCESS = 3, 2
 NOTHING_TO_RUN = "weir::engine::engine::idle(*"
 
-# Both numbers of tasks are above runtime_options::backlog, so that creating and executing take turns in both.
-FEW, MANY = 8000, 24000
+# Both numbers of tasks are above twice runtime_options::backlog: until then a single worker executes nothing of a kind that
+# it knows nothing of, and after that creating and executing take turns.
+FEW, MANY = 16000, 32000
 
 
 @dataclass

@@ -52,12 +52,14 @@ void engine::throttle(slot& s) {
   if (room >= 0) return;
   if (s.depth == 0) return wait_to_create(s);
   if (s.depth > max_helping_creators || is_below(s.floors.others)) return;
-  // A worker goes back and forth at no cost. In small steps, so that its tasks do not wait while it creates others.
+  // A worker goes back and forth at no cost. In small steps, so that others get tasks while this one executes some. The only
+  // one executes all that are ready: what it creates next then finds its data there, and can be executed at once.
+  const bool alone = scheduler_.worker_count() == 1;
   const std::int64_t enough = static_cast<std::int64_t>(backlog_limit_) - std::min<std::int64_t>(most_helped, static_cast<std::int64_t>(backlog_limit_) / 4);
   const std::int64_t excess = backlog_now() - enough;
   const std::uint64_t end = s.queues.finished.read() + static_cast<std::uint64_t>(std::max<std::int64_t>(excess, 0));
   const older_tasks_kept_in_mind creators(s);
-  while (s.queues.finished.read() < end && !s.turns.is_due()) {
+  while ((alone || s.queues.finished.read() < end) && !s.turns.is_due()) {
     frame* f = scheduler_.take_own(s.queues);
     if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient, true);
     if (f == nullptr) return;
