@@ -31,7 +31,8 @@ timespec limit_of(std::uint64_t ns) { return {static_cast<time_t>(ns / 1'000'000
 void wait_for_virtual(const atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t ns) noexcept {
   const std::uint64_t deadline = weir_region_now_ns() + ns;
   for (std::uint64_t now = deadline - ns; now < deadline; now = weir_region_now_ns()) {
-    const timespec nap = limit_of(std::clamp((deadline - now) / 4, shortest_nap_ns, longest_nap_ns));
+    const std::uint64_t left = deadline - now, nap_ns = std::clamp(left / 4, std::min(left, shortest_nap_ns), longest_nap_ns);
+    const timespec nap = limit_of(nap_ns);
     if (futex(word, FUTEX_WAIT, expected, &nap) == 0 || errno != ETIMEDOUT) return;
     WEIR_REGION_TIMED_OUT();
   }
