@@ -1,5 +1,5 @@
-// The time since this was made, in a guest of weir emulate by the emulated machine's clock. Looked at by the thread that
-// made it.
+// The time since this was made, in a guest of weir emulate by the emulated machine's clock. Looked at by the thread
+// that made it.
 #pragma once
 
 #include <weir/region.h>

@@ -17,22 +17,24 @@ namespace {
 // atomic<uint32_t> has the size and the address of the word in it, which is what the kernel compares.
 static_assert(sizeof(atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
-// How long a sleeper of an emulated machine trusts the clock of the machine outside, in nanoseconds. Shorter: it looks at the
-// virtual clock more often, and does little else. Longer: it sleeps too long where virtual time goes faster.
+// How long a sleeper of an emulated machine trusts the clock of the machine outside, in nanoseconds. Shorter: it looks
+// at the virtual clock more often, and does little else. Longer: it sleeps too long where virtual time goes faster.
 constexpr std::uint64_t shortest_nap_ns = 50'000, longest_nap_ns = 1'000'000;
 
 long futex(const atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit = nullptr) noexcept {
   return ::syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, value, limit, nullptr, 0);
 }
 
-timespec limit_of(std::uint64_t ns) { return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)}; }
+timespec limit_of(std::uint64_t ns) {
+  return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+}
 
 // By the virtual clock, which goes on while others run, and which the kernel does not know.
 void wait_for_virtual(const atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t ns) noexcept {
   const std::uint64_t deadline = weir_region_now_ns() + ns;
   for (std::uint64_t now = deadline - ns; now < deadline; now = weir_region_now_ns()) {
-    const std::uint64_t left = deadline - now, nap_ns = std::clamp(left / 4, std::min(left, shortest_nap_ns), longest_nap_ns);
-    const timespec nap = limit_of(nap_ns);
+    const std::uint64_t left = deadline - now, least = std::min(left, shortest_nap_ns);
+    const timespec nap = limit_of(std::clamp(left / 4, least, longest_nap_ns));
     if (futex(word, FUTEX_WAIT, expected, &nap) == 0 || errno != ETIMEDOUT) return;
     WEIR_REGION_TIMED_OUT();
   }

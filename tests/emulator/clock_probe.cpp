@@ -1,5 +1,5 @@
-// What the tests of the emulated machine's time run inside guests, and on this machine. Usage: emulator_clock_probe WHAT
-// [ARGUMENT...]; each WHAT is a function below and prints nanoseconds.
+// What the tests of the emulated machine's time run inside guests, and on this machine. Usage: emulator_clock_probe
+// WHAT [ARGUMENT...]; each WHAT is a function below and prints nanoseconds.
 #include <weir/region.h>
 
 #include <base/base.hpp>
@@ -19,6 +19,7 @@
 namespace {
 
 using arguments = std::vector<std::string>;
+using ull = unsigned long long;   // what printf takes
 
 bool run_on(std::size_t cpu) {
   cpu_set_t set;
@@ -36,14 +37,14 @@ void run_instructions(std::uint64_t n) {
 #endif
 }
 
-// tasks COUNT INSTRUCTIONS: how long so many instructions take by the public clock and by the runtime's own, outside of a
-// region and in one. The first of each kind warms up and is not printed.
+// tasks COUNT INSTRUCTIONS: how long so many instructions take by the public clock and by the runtime's own, outside
+// of a region and in one. The first of each kind warms up and is not printed.
 void measure_tasks(const char* where, const arguments& a) {
   for (int k = 0; k <= std::stoi(a.at(0)); k++) {
     const std::uint64_t public_begin = weir_region_now_ns(), own_begin = weir::os::now_ns();
     run_instructions(std::stoull(a.at(1)));
     const std::uint64_t own = weir::os::now_ns() - own_begin, of_public = weir_region_now_ns() - public_begin;
-    if (k > 0) std::printf("%s %llu %llu\n", where, static_cast<unsigned long long>(of_public), static_cast<unsigned long long>(own));
+    if (k > 0) std::printf("%s %llu %llu\n", where, ull(of_public), ull(own));
   }
 }
 
@@ -55,8 +56,8 @@ int tasks(const arguments& a) {
   return 0;
 }
 
-// threads COUNT MOVES: threads go from CPU to CPU and look at the clock; regions begin and end meanwhile. Prints how often
-// a thread saw time go back, and by how much the clocks of two CPUs were apart at most.
+// threads COUNT MOVES: threads go from CPU to CPU and look at the clock; regions begin and end meanwhile. Prints how
+// often a thread saw time go back, and by how much the clocks of two CPUs were apart at most.
 int threads(const arguments& a) {
   const std::size_t cpus = std::thread::hardware_concurrency();
   std::atomic<std::uint64_t> backward{0}, latest{0}, apart{0};
@@ -78,12 +79,12 @@ int threads(const arguments& a) {
   std::vector<std::thread> all;
   for (std::size_t t = 0; t < std::stoul(a.at(0)); t++) all.emplace_back(go, t);
   for (std::thread& t : all) t.join();
-  std::printf("%llu %llu\n", static_cast<unsigned long long>(backward.load()), static_cast<unsigned long long>(apart.load()));
+  std::printf("%llu %llu\n", ull(backward.load()), ull(apart.load()));
   return 0;
 }
 
-// wait MICROSECONDS TIMES alone|beside: the runtime's timed sleep that nobody ends, while all else sleeps or while another
-// thread runs.
+// wait MICROSECONDS TIMES alone|beside: the runtime's timed sleep that nobody ends, while all else sleeps or while
+// another thread runs.
 int wait(const arguments& a) {
   std::atomic<bool> over{false};
   std::thread busy([&] {
@@ -93,7 +94,7 @@ int wait(const arguments& a) {
   for (int k = 0; k < std::stoi(a.at(1)); k++) {
     const std::uint64_t begin = weir::os::now_ns();
     weir::real_atomics::wait_for(word, 0, static_cast<std::uint32_t>(std::stoul(a.at(0))));
-    std::printf("%llu\n", static_cast<unsigned long long>(weir::os::now_ns() - begin));
+    std::printf("%llu\n", ull(weir::os::now_ns() - begin));
   }
   over = true;
   busy.join();
@@ -105,14 +106,15 @@ int system_time(const arguments&) {
   const auto system = [] {
     timespec t{};
     ::clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<unsigned long long>(t.tv_sec) * 1'000'000'000 + static_cast<unsigned long long>(t.tv_nsec);
+    return ull(t.tv_sec) * 1'000'000'000 + ull(t.tv_nsec);
   };
-  const unsigned long long before = system(), of_public = weir_region_now_ns(), own = weir::os::now_ns(), after = system();
+  const ull before = system(), of_public = weir_region_now_ns(), own = weir::os::now_ns(), after = system();
   std::printf("%d %llu %llu %llu %llu\n", weir_region_has_clocks(), before, of_public, own, after);
   return 0;
 }
 
-const std::map<std::string, int (*)(const arguments&)> what = {{"tasks", tasks}, {"threads", threads}, {"wait", wait}, {"system", system_time}};
+const std::map<std::string, int (*)(const arguments&)> what = {
+    {"tasks", tasks}, {"threads", threads}, {"wait", wait}, {"system", system_time}};
 
 }  // namespace
 

@@ -29,7 +29,8 @@ class Clock(unittest.TestCase):
         for where in ("outside", "inside"):
             for clock in (1, 2):
                 usual = statistics.median(int(line.split()[clock]) for line in lines if line.startswith(where))
-                self.assertAlmostEqual(usual, TASK_NS, delta=0.02 * TASK_NS, msg=f"{where} of a region, clock {clock}: {lines}")
+                message = f"{where} of a region, clock {clock}: {lines}"
+                self.assertAlmostEqual(usual, TASK_NS, delta=0.02 * TASK_NS, msg=message)
 
     def test_no_thread_sees_it_go_back(self):
         for machine, threads in ((TWO, 3), (EIGHT, 12)):

@@ -65,12 +65,13 @@ void add_port(std::vector<std::string>& a, const char* name, const std::string& 
   a.insert(a.end(), {"-chardev", fmt::format("file,id={},path={}", name, path), "-serial", fmt::format("chardev:{}", name)});
 }
 
-// The model and the memory that its clocks lie in, which the guest sees as a PCI device's. Its block comes after the nodes':
-// address_map.hpp counts on theirs being the first.
+// The model and the memory that its clocks lie in, which the guest sees as a PCI device's. Its block comes after the
+// nodes': address_map.hpp counts on theirs being the first.
 void add_model(std::vector<std::string>& a, const equipment& tools, const connections& c) {
-  a.insert(a.end(), {"-object", fmt::format("memory-backend-file,id=clock,size={},share=on,mem-path={}", clock_memory_bytes, c.clock.path())});
-  a.insert(a.end(), {"-device", "ivshmem-plain,memdev=clock"});
-  a.insert(a.end(), {"-plugin", fmt::format("{},config={},report={},clock={}", tools.plugin, c.config.number(), c.report.writer.number(), c.clock.number())});
+  const std::string memory = fmt::format("size={},share=on,mem-path={}", clock_memory_bytes, c.clock.path());
+  a.insert(a.end(), {"-object", "memory-backend-file,id=clock," + memory, "-device", "ivshmem-plain,memdev=clock"});
+  const int config = c.config.number(), report = c.report.writer.number(), clock = c.clock.number();
+  a.insert(a.end(), {"-plugin", fmt::format("{},config={},report={},clock={}", tools.plugin, config, report, clock)});
 }
 
 // One thread per CPU; nothing in the machine but four serial ports, as guest/init.cpp uses them, and its clocks.
@@ -98,7 +99,8 @@ layout with_room_for(layout shape, std::size_t archive_bytes) {
 
 // In the child.
 void connect(const connections& c) {
-  for (const descriptor* d : {&c.archive, &c.console, &c.config, &c.clock, &c.output.writer, &c.errors.writer, &c.control.writer, &c.report.writer})
+  for (const descriptor* d : {&c.archive, &c.console, &c.config, &c.clock, &c.output.writer, &c.errors.writer,
+                              &c.control.writer, &c.report.writer})
     if (d->open()) ::fcntl(d->number(), F_SETFD, 0);
   const int nothing = ::open("/dev/null", O_RDWR);
   ::dup2(nothing, 0), ::dup2(nothing, 1), ::dup2(c.complaints.writer.number(), 2);

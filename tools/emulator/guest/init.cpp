@@ -136,7 +136,8 @@ std::string make_cpuset(const job& j) {
   return group;
 }
 
-// The memory of the model's clocks under the name that weir/region.h looks for. Without a model there is no such device.
+// The memory of the model's clocks under the name that weir/region.h looks for. Without a model there is no such
+// device.
 void show_clock() {
   std::error_code none;   // a kernel without PCI has no such folder
   for (const auto& device : std::filesystem::directory_iterator("/sys/bus/pci/devices", none)) {

@@ -18,7 +18,8 @@ constexpr std::chrono::microseconds nap{20};
 constexpr int patience = 700;
 
 std::uint64_t real_ps() {
-  return 1000 * static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+  const std::chrono::nanoseconds ns = std::chrono::steady_clock::now().time_since_epoch();
+  return 1000 * static_cast<std::uint64_t>(ns.count());
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ class clocks {
   std::uint64_t now(std::size_t cpu) const { return cpus_[cpu].ps.load(std::memory_order_relaxed); }
   void advance(std::size_t cpu, std::uint64_t ps) { set(cpu, now(cpu) + ps); }
 
-  // All clocks to one time, not before any of them nor before `earliest`: the time a measurement begins. A CPU takes it
-  // over with join().
+  // All clocks to one time, not before any of them nor before `earliest`: the time a measurement begins. A CPU takes
+  // it over with join().
   std::uint64_t align(std::uint64_t earliest = 0);
   void join(std::size_t cpu);
 
@@ -44,8 +44,8 @@ class clocks {
   void sleep(std::size_t cpu);
   // Returns how long it slept.
   std::uint64_t wake(std::size_t cpu, bool costs);
-  // The sleep that `cpu` has woken from was a wait for time to pass. While others ran it has: clocks went on. While all
-  // slept they stood, and time passes as on this machine.
+  // The sleep that `cpu` has woken from was a wait for time to pass. While others ran it has: clocks went on. While
+  // all slept they stood, and time passes as on this machine.
   void timed_out(std::size_t cpu);
 
   bool ahead(std::size_t cpu) const { return now(cpu) > floor_ps_.load(std::memory_order_relaxed) + quantum_ps_; }

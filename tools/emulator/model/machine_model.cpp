@@ -20,7 +20,8 @@ std::vector<std::uint64_t> picoseconds(const std::vector<double>& ns) {
 
 }  // namespace
 
-machine_model::machine_model(const model_config& config, std::function<void(const region_report&)> finished, void* clock_memory)
+machine_model::machine_model(const model_config& config, std::function<void(const region_report&)> finished,
+                             void* clock_memory)
     : instruction_ps_(picoseconds(config.instruction_ns)),
       kernel_instruction_ps_(picoseconds(config.kernel_instruction_ns)),
       page_fault_ps_(picoseconds(config.page_fault_ns)),

@@ -21,13 +21,15 @@
 
 namespace weir::emulator {
 
-// A CPU's calls come from one thread at a time; calls of different CPUs may come at once. Clocks run from the beginning of
-// the program on; caches and memory are there, and counted, only while a region is open. The first region to open finds cold caches, idle controllers and equal clocks, so that a region gives the same
-// figures whatever ran before it.
+// A CPU's calls come from one thread at a time; calls of different CPUs may come at once. Clocks run from the
+// beginning of the program on; caches and memory are there, and counted, only while a region is open. The first region
+// to open finds cold caches, idle controllers and equal clocks, so that a region gives the same figures whatever ran
+// before it.
 class machine_model {
  public:
   // `finished` is called, under a lock, with each region that ends. `clock_memory`: as for clocks.
-  machine_model(const model_config& config, std::function<void(const region_report&)> finished, void* clock_memory = nullptr);
+  machine_model(const model_config& config, std::function<void(const region_report&)> finished,
+                void* clock_memory = nullptr);
 
   // Whether clocks run.
   bool running() const { return running_.load(std::memory_order_relaxed); }

@@ -124,7 +124,9 @@ TEST_F(MachineModel, ARegionBeginsCold) {
 TEST_F(MachineModel, TimePassesOutsideOfRegionsToo) {
   alignas(64) std::array<std::byte, clock_memory_bytes> memory{};
   machine_model machine(config_, [this](const region_report& r) { reports_.push_back(r); }, memory.data());
-  const auto ns_of = [&](std::size_t cpu) { return *reinterpret_cast<const volatile std::uint64_t*>(memory.data() + 64 * cpu) / 1000; };
+  const auto ns_of = [&](std::size_t cpu) {
+    return *reinterpret_cast<const volatile std::uint64_t*>(memory.data() + 64 * cpu) / 1000;
+  };
   EXPECT_FALSE(machine.running());
   EXPECT_EQ(ns_of(0), 0u);
   machine.begin_program(0);
@@ -241,7 +243,9 @@ TEST_F(MachineModel, CountsAllCpusAtOnce) {
 }
 
 TEST(Marks, AreNoOpsOfSevenBytes) {
-  const std::uint8_t begin[] = {0x0f, 0x1f, 0x80, 0x01, 0x2a, 0x4d, 0x4e}, other[] = {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00}, unknown[] = {0x0f, 0x1f, 0x80, 0x08, 0x00, 0x4d, 0x4e};
+  const std::uint8_t begin[] = {0x0f, 0x1f, 0x80, 0x01, 0x2a, 0x4d, 0x4e};
+  const std::uint8_t other[] = {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00};
+  const std::uint8_t unknown[] = {0x0f, 0x1f, 0x80, 0x08, 0x00, 0x4d, 0x4e};
   ASSERT_TRUE(mark_of(begin, sizeof begin));
   EXPECT_EQ(mark_of(begin, sizeof begin)->kind, mark_kind::region_begin);
   EXPECT_EQ(mark_of(begin, sizeof begin)->number, 42);

@@ -1,6 +1,6 @@
-// The QEMU plugin: hands what the emulated CPUs do to the model, and the model's reports to the command.
-// Arguments: config=FD (the model's configuration as text), report=FD (one line for each region that ends), clock=FD (the
-// memory that the guest sees, in which CPUs' clocks are to lie).
+// The QEMU plugin: hands what the emulated CPUs do to the model, and the model's reports to the command. Arguments:
+// config=FD (the model's configuration as text), report=FD (one line for each region that ends), clock=FD (the memory
+// that the guest sees, in which CPUs' clocks are to lie).
 #include "../model/machine_model.hpp"
 #include "../model/marks.hpp"
 #include "qemu_plugin.hpp"
@@ -110,7 +110,8 @@ void on_resume(qemu_plugin_id_t, unsigned cpu) { model->resume(cpu); }
 bool is_system_call(const std::uint8_t* code, std::size_t bytes) { return bytes == 2 && code[0] == 0x0f && code[1] == 0x05; }
 
 std::optional<mark> mark_in(const qemu_plugin_insn* instruction) {
-  return mark_of(static_cast<const std::uint8_t*>(qemu_plugin_insn_data(instruction)), qemu_plugin_insn_size(instruction));
+  const auto* code = static_cast<const std::uint8_t*>(qemu_plugin_insn_data(instruction));
+  return mark_of(code, qemu_plugin_insn_size(instruction));
 }
 
 bool reads_clock(const qemu_plugin_tb* block, std::size_t k) {
@@ -192,7 +193,8 @@ void* clock_memory(int descriptor) {
 void set_up(int count, char** arguments) {
   const int config = descriptor_argument(count, arguments, "config"), report = descriptor_argument(count, arguments, "report");
   const auto finished = [report](const region_report& r) { write_line(report, to_text(r)); };
-  model = new machine_model(config_from_text(read_all(config)), finished, clock_memory(descriptor_argument(count, arguments, "clock")));
+  const int clock = descriptor_argument(count, arguments, "clock");
+  model = new machine_model(config_from_text(read_all(config)), finished, clock_memory(clock));
 }
 
 }  // namespace
