@@ -70,8 +70,8 @@ void add_port(std::vector<std::string>& a, const char* name, const std::string& 
 void add_model(std::vector<std::string>& a, const equipment& tools, const connections& c) {
   const std::string memory = fmt::format("size={},share=on,mem-path={}", clock_memory_bytes, c.clock.path());
   a.insert(a.end(), {"-object", "memory-backend-file,id=clock," + memory, "-device", "ivshmem-plain,memdev=clock"});
-  const int config = c.config.number(), report = c.report.writer.number(), clock = c.clock.number();
-  a.insert(a.end(), {"-plugin", fmt::format("{},config={},report={},clock={}", tools.plugin, config, report, clock)});
+  const int config = c.config.number(), report = c.report.writer.number(), times = c.clock.number();
+  a.insert(a.end(), {"-plugin", fmt::format("{},config={},report={},clock={}", tools.plugin, config, report, times)});
 }
 
 // One thread per CPU; nothing in the machine but four serial ports, as guest/init.cpp uses them, and its clocks.
