@@ -3,8 +3,8 @@
 #include <bench/blur-roberts/picture.hpp>
 #include <bench/blur-roberts/tile.hpp>
 #include <bench/common/registry.hpp>
+#include <bench/common/stopwatch.hpp>
 
-#include <chrono>
 
 namespace weir::bench {
 
@@ -33,10 +33,10 @@ serial_result solve_blur_roberts(const configuration& c) {
   const std::size_t rows = c.size[0], columns = c.size[1];
   std::vector<double> picture(rows * columns), edges(rows * columns);
   paint(c, 0, rows, picture);
-  const auto start = std::chrono::steady_clock::now();
+  const stopwatch watch;
   find_edges(picture, rows, columns, edges);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return {std::move(edges), seconds.count()};
+  const double seconds = watch.seconds();
+  return {std::move(edges), seconds};
 }
 
 }  // namespace weir::bench

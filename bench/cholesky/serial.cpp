@@ -1,7 +1,7 @@
 // cholesky, sequentially: the same tiles, right-looking as the tasks, and the check of a factor.
 #include <bench/cholesky/result.hpp>
+#include <bench/common/stopwatch.hpp>
 
-#include <chrono>
 
 namespace weir::bench {
 
@@ -43,7 +43,7 @@ serial_result solve_cholesky(const configuration& c) {
       fill_tile(t, i, j, tile(i, j));
     }
 
-  const auto start = std::chrono::steady_clock::now();
+  const stopwatch watch;
   for (std::size_t k = 0; k < t.tiles(); k++) {
     potrf(t.rows(k), tile(k, k));
     for (std::size_t i = k + 1; i < t.tiles(); i++) trsm(t.rows(i), t.rows(k), tile(k, k), t.rows(k), tile(i, k), t.rows(i));
@@ -52,8 +52,8 @@ serial_result solve_cholesky(const configuration& c) {
       syrk(t.rows(i), t.rows(k), tile(i, k), t.rows(i), tile(i, i), t.rows(i));
     }
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return {std::move(l), seconds.count()};
+  const double seconds = watch.seconds();
+  return {std::move(l), seconds};
 }
 
 }  // namespace weir::bench

@@ -1,8 +1,8 @@
 // How long an iteration of the compute loop takes.
 #include <bench/common/compute.hpp>
+#include <bench/common/stopwatch.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace weir::bench {
@@ -12,10 +12,10 @@ double ns_per_iteration() {
   constexpr std::uint64_t iterations = 200000;
   double best = 1e9;
   for (int i = 0; i < 20; i++) {
-    const auto start = std::chrono::steady_clock::now();
+    const stopwatch watch;
     compute(iterations);
-    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
-    best = std::min(best, taken.count() / iterations);
+    const double ns = watch.ns();
+    best = std::min(best, ns / iterations);
   }
   return best;
 }

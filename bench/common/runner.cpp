@@ -3,21 +3,21 @@
 
 #include <bench/common/interleaved_array.hpp>
 #include <bench/common/region.hpp>
+#include <bench/common/stopwatch.hpp>
 
-#include <chrono>
 
 namespace weir::bench {
 
 namespace {
 
 double seconds_of_run(instance& i, runtime& rt, bool measured) {
-  const auto start = std::chrono::steady_clock::now();
+  const stopwatch watch;
   {
     std::optional<measured_region> region;
     if (measured) region.emplace();
     i.run(rt);
   }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return watch.seconds();
 }
 
 }  // namespace

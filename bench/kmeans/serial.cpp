@@ -1,8 +1,8 @@
 // kmeans, sequentially.
+#include <bench/common/stopwatch.hpp>
 #include <bench/kmeans/points.hpp>
 #include <bench/kmeans/result.hpp>
 
-#include <chrono>
 
 namespace weir::bench {
 namespace {
@@ -29,7 +29,7 @@ serial_result solve_kmeans(const configuration& c) {
   source.read(0, coordinates);
   source.read_initial_centroids(r.centroids);
 
-  const auto start = std::chrono::steady_clock::now();
+  const stopwatch watch;
   for (int t = 1; t <= c.iterations; t++) {
     for (std::size_t b = 0; b < blocks; b++) {
       const std::size_t first = b * block, count = std::min(block, points - first);
@@ -40,8 +40,8 @@ serial_result solve_kmeans(const configuration& c) {
     move_centroids(std::span(sums).first(s.sum_elements()), old, s, r.centroids);
   }
   label(coordinates, r.centroids, s, distances, r.labels);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return {std::move(r), seconds.count()};
+  const double seconds = watch.seconds();
+  return {std::move(r), seconds};
 }
 
 }  // namespace weir::bench

@@ -2,10 +2,10 @@
 #include <bench/main/element.hpp>
 
 #include <bench/common/compute.hpp>
+#include <bench/common/stopwatch.hpp>
 #include <bench/main/rows.hpp>
 
 #include <algorithm>
-#include <chrono>
 
 namespace weir::bench::from_main {
 namespace {
@@ -16,10 +16,10 @@ double ns_with(std::uint64_t iterations) {
   constexpr int tries = 1000;
   double best = 1e18;
   for (int i = 0; i < tries; i++) {
-    const auto start = std::chrono::steady_clock::now();
+    const stopwatch watch;
     for (std::uint64_t element = 0; element < elements_of_loops; element++) compute(iterations);
-    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
-    best = std::min(best, taken.count() / static_cast<double>(elements_of_loops));
+    const double ns = watch.ns();
+    best = std::min(best, ns / static_cast<double>(elements_of_loops));
   }
   return best;
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <bench/common/region.hpp>
+#include <bench/common/stopwatch.hpp>
 #include <bench/main/rows.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -31,12 +31,12 @@ struct entry {
 
 template <class Once>
 double seconds_of(std::uint64_t repetitions, const Once& once) {
-  const auto start = std::chrono::steady_clock::now();
+  const stopwatch watch;
   {
     const measured_region region;
     for (std::uint64_t i = 0; i < repetitions; i++) once();
   }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return watch.seconds();
 }
 
 // The same work without a runtime (serial.cpp); empty where none is left.

@@ -3,10 +3,10 @@
 
 #include <bench/common/kernel.hpp>
 #include <bench/common/region.hpp>
+#include <bench/common/stopwatch.hpp>
 #include <bench/common/threads.hpp>
 #include <bench/memory/node_memory.hpp>
 
-#include <chrono>
 
 namespace weir::bench::memory {
 namespace {
@@ -31,12 +31,12 @@ void write_lines(const node_memory& m) {
 }
 
 double seconds_of(const node_memory& m, void (*pass)(const node_memory&)) {
-  const auto start = std::chrono::steady_clock::now();
+  const stopwatch watch;
   {
     const measured_region region;
     pass(m);
   }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return watch.seconds();
 }
 
 bool has_memory(int node, std::size_t bytes) {

@@ -2,11 +2,11 @@
 #include <bench/memory/migration.hpp>
 
 #include <bench/common/region.hpp>
+#include <bench/common/stopwatch.hpp>
 #include <bench/common/threads.hpp>
 
 #include <algorithm>
 #include <barrier>
-#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -55,13 +55,13 @@ migration_result measure_migration(const migration_problem& p) {
     std::optional<measured_region> region;
     if (i == 0) region.emplace();
     together.arrive_and_wait();
-    const auto start = std::chrono::steady_clock::now();
+    const stopwatch watch;
     for (std::size_t a = 1; a <= static_cast<std::size_t>(p.changes); a++) {
       traverse(sets[a % sets.size()][(i + a) % cpus.size()], p.iterations);
       together.arrive_and_wait();
     }
     region.reset();
-    if (i == 0) seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (i == 0) seconds = watch.seconds();
   };
   run_on_threads(cpus.size(), [&](std::size_t i) { run_on(cpus[i]); }, work);
   return {static_cast<int>(cpus.size()), seconds, right(sets, p)};

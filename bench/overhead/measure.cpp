@@ -2,9 +2,9 @@
 #include <bench/overhead/program.hpp>
 
 #include <bench/common/region.hpp>
+#include <bench/common/stopwatch.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -65,12 +65,12 @@ int measure(const options& o, const description& d, runtime_under_test& runtime,
 }  // namespace
 
 double seconds_of(runtime_under_test& runtime, workload& w) {
-  const auto start = std::chrono::steady_clock::now();
+  const stopwatch watch;
   {
     const measured_region region;
     runtime.run(w);
   }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return watch.seconds();
 }
 
 int measure_main(int argc, char** argv, const description& d) {

@@ -4,10 +4,10 @@
 //   efficiency   loop iterations per second of a run, by the most of any run or of as many plain threads
 //   granularity  time x workers / tasks
 //   METG         the granularity at which efficiency is one half, interpolated between the two nearest points
+#include <bench/common/stopwatch.hpp>
 #include <bench/overhead/program.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -35,13 +35,13 @@ double peak_rate(int workers, double iteration_ns) {
   const auto iterations = static_cast<std::uint64_t>(run_ns / iteration_ns);
   double best = 0;
   for (int attempt = 0; attempt < 3; attempt++) {
-    const auto start = std::chrono::steady_clock::now();
+    const stopwatch watch;
     {
       std::vector<std::jthread> threads;
       for (int i = 0; i < workers; i++) threads.emplace_back([=] { compute(iterations); });
     }
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    best = std::max(best, static_cast<double>(iterations) * workers / taken.count());
+    const double taken_s = watch.seconds();
+    best = std::max(best, static_cast<double>(iterations) * workers / taken_s);
   }
   return best;
 }

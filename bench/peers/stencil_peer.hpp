@@ -4,11 +4,11 @@
 #include <bench/common/output.hpp>
 #include <bench/common/region.hpp>
 #include <bench/common/stencil/serial.hpp>
+#include <bench/common/stopwatch.hpp>
 #include <bench/peers/options.hpp>
 #include <bench/peers/pages.hpp>
 
 #include <any>
-#include <chrono>
 #include <cstring>
 
 namespace weir::bench::peers {
@@ -63,12 +63,12 @@ class stencil_problem {
 // Seconds that `iterate` takes, between the markers of region.hpp.
 template <class Iterate>
 double measure(const Iterate& iterate) {
-  const auto start = std::chrono::steady_clock::now();
+  const stopwatch watch;
   {
     const measured_region region;
     iterate();
   }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return watch.seconds();
 }
 
 }  // namespace weir::bench::peers

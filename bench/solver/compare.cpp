@@ -5,6 +5,7 @@
 
 #include <bench/common/output.hpp>
 #include <bench/common/parser.hpp>
+#include <bench/common/stopwatch.hpp>
 
 #include <weir/solver.hpp>
 
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -29,9 +29,9 @@ struct options {
 };
 
 double seconds_of(const auto& what) {
-  const auto begin = std::chrono::steady_clock::now();
+  const stopwatch watch;
   what();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return watch.seconds();
 }
 
 // What disturbs a run only makes it longer.

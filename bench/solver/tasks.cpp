@@ -10,6 +10,7 @@
 #include <bench/common/median.hpp>
 #include <bench/common/output.hpp>
 #include <bench/common/parser.hpp>
+#include <bench/common/stopwatch.hpp>
 
 #include <weir/region.h>
 #include <weir/solver.hpp>
@@ -44,9 +45,9 @@ struct options {
 };
 
 double seconds_of(const auto& what) {
-  const auto begin = std::chrono::steady_clock::now();
+  const stopwatch watch;
   what();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return watch.seconds();
 }
 
 // One way to do both phases.

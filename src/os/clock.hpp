@@ -1,4 +1,5 @@
-// Time for statistics, back-off and traces. Monotonic.
+// Time for statistics, back-off and traces. Monotonic. In a guest of weir emulate it is the model's, of the CPU that
+// the caller runs on: a thread never sees it go backwards, two threads may see times up to 20 us apart.
 #pragma once
 
 #include <cstdint>

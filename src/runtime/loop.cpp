@@ -64,7 +64,8 @@ loop_helper::loop_helper(const loop_work& l, loop_parts& parts, std::uint64_t wo
 void loop_helper::own_part_is_done() noexcept {
   if (parts_.parts_left_.load(std::memory_order_relaxed) == 0) return;
   touches_first_ = page_faults_of_this_thread() - faults_ > faults_by_accident;
-  const std::uint64_t now = now_ns(), lasted = now - parts_.began_ns_;
+  // Not before another thread began: clocks of emulated CPUs differ a little.
+  const std::uint64_t now = std::max(now_ns(), parts_.began_ns_), lasted = now - parts_.began_ns_;
   first_look_ns_ = now + lasted / share_to_wait;
   if (touches_first_) patient_until_ns_ = parts_.began_ns_ + patience_when_touching_first * lasted;
 }

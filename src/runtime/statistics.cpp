@@ -90,7 +90,9 @@ statistics detail::collect_statistics(const runtime_state& rt) {
   for (int n = 0; n < buffers.node_count(); n++) s.peak_buffer_bytes_by_node.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.peak_bytes(n))));
   s.peak_buffer_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.peak_bytes()));
   s.live_buffer_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.live_bytes()));
-  s.seconds = static_cast<double>(os::now_ns() - rt.start_ns.load(std::memory_order_relaxed)) / 1e9;
+  // Clocks of emulated CPUs differ a little.
+  const std::uint64_t start_ns = rt.start_ns.load(std::memory_order_relaxed);
+  s.seconds = static_cast<double>(std::max(os::now_ns(), start_ns) - start_ns) / 1e9;
   s.tasks -= rt.baseline.tasks;
   s.pushes -= rt.baseline.pushes;
   s.pushes_refused -= rt.baseline.pushes_refused;

@@ -34,7 +34,7 @@ STANDARD_HEADERS = set("""
     sstream stack stdexcept stop_token streambuf string string_view strstream syncstream system_error thread tuple
     type_traits typeindex typeinfo unordered_map unordered_set utility valarray variant vector version
     cassert cctype cerrno cfenv cfloat cinttypes climits clocale cmath csetjmp csignal cstdarg cstddef cstdint cstdio
-    cstdlib cstring ctime cuchar cwchar cwctype stdint.h stddef.h stdbool.h""".split())
+    cstdlib cstring ctime cuchar cwchar cwctype stdint.h stddef.h stdbool.h time.h""".split())
 
 CODE = (".hpp", ".h", ".cpp", ".cc", ".c")
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -4,8 +4,8 @@
 
 #include <bench/common/kernel.hpp>
 #include <bench/common/stencil/padded_array.hpp>
+#include <bench/common/stopwatch.hpp>
 
-#include <chrono>
 #include <vector>
 
 namespace weir::bench::stencil {
@@ -31,10 +31,10 @@ serial_result solve(const configuration& c, const Tile& relax_tile) {
   const auto array = [&](int t) { return padded_array<Dimensions>(memory[t & (generations - 1)].data(), size); };
   for (int g = 0; g < generations; g++) array(g).fill(c.seed, {0, 0, 0}, size);
 
-  const auto start = std::chrono::steady_clock::now();
+  const stopwatch watch;
   for (int t = 1; t <= c.iterations; t++)
     for (std::size_t b = 0; b < tiles.count(); b++) relax_tile(tile_of(array(t - 1), array(t), tiles.origin(b), tiles.shape(b)));
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const double seconds = watch.seconds();
 
   std::vector<double> result;
   result.reserve(size.elements());
@@ -43,7 +43,7 @@ serial_result solve(const configuration& c, const Tile& relax_tile) {
       const double* line = array(c.iterations).at(p, r, 0);
       result.insert(result.end(), line, line + size.columns);
     }
-  return {std::move(result), seconds.count()};
+  return {std::move(result), seconds};
 }
 
 }  // namespace weir::bench::stencil

@@ -1,9 +1,11 @@
 // Several ways to do the same, tried out against each other. Internal.
 #pragma once
 
+#include <weir/detail/loop_work.hpp>
+
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -12,9 +14,9 @@ namespace weir::detail {
 
 template <class Run>
 double seconds_of(const Run& run) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t begin = now_ns();
   run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return static_cast<double>(now_ns() - begin) / 1e9;
 }
 
 // The median, of an even number the lower one: what disturbs only makes longer. Expects one or more; changes their

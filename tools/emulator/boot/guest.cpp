@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "child.hpp"
+#include "../model/clocks.hpp"
 #include "descriptors.hpp"
 #include "signals.hpp"
 
@@ -26,7 +27,7 @@ using clock = std::chrono::steady_clock;
 
 // Everything QEMU inherits.
 struct connections {
-  descriptor archive, console, config;
+  descriptor archive, console, config, clock;
   pipe_ends output = make_pipe(), errors = make_pipe(), control = make_pipe(), report = make_pipe(), complaints = make_pipe();
 };
 
@@ -64,7 +65,16 @@ void add_port(std::vector<std::string>& a, const char* name, const std::string& 
   a.insert(a.end(), {"-chardev", fmt::format("file,id={},path={}", name, path), "-serial", fmt::format("chardev:{}", name)});
 }
 
-// One thread per CPU; nothing in the machine but four serial ports, as guest/init.cpp uses them.
+// The model and the memory that its clocks lie in, which the guest sees as a PCI device's. Its block comes after the
+// nodes': address_map.hpp counts on theirs being the first.
+void add_model(std::vector<std::string>& a, const equipment& tools, const connections& c) {
+  const std::string memory = fmt::format("size={},share=on,mem-path={}", clock_memory_bytes, c.clock.path());
+  a.insert(a.end(), {"-object", "memory-backend-file,id=clock," + memory, "-device", "ivshmem-plain,memdev=clock"});
+  const int config = c.config.number(), report = c.report.writer.number(), times = c.clock.number();
+  a.insert(a.end(), {"-plugin", fmt::format("{},config={},report={},clock={}", tools.plugin, config, report, times)});
+}
+
+// One thread per CPU; nothing in the machine but four serial ports, as guest/init.cpp uses them, and its clocks.
 std::vector<std::string> qemu_arguments(const guest& g, const equipment& tools, const connections& c) {
   // 5-level page tables would make every page walk of the emulator longer, for nothing.
   std::vector<std::string> a = {tools.qemu, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off",
@@ -75,7 +85,7 @@ std::vector<std::string> qemu_arguments(const guest& g, const equipment& tools, 
   add_port(a, "errors", c.errors.writer.path());
   add_port(a, "control", c.control.writer.path());
   a.insert(a.end(), {"-kernel", tools.kernel, "-initrd", c.archive.path(), "-append", kernel_line(g)});
-  if (g.model) a.insert(a.end(), {"-plugin", fmt::format("{},config={},report={}", tools.plugin, c.config.number(), c.report.writer.number())});
+  if (g.model) add_model(a, tools, c);
   return a;
 }
 
@@ -89,7 +99,8 @@ layout with_room_for(layout shape, std::size_t archive_bytes) {
 
 // In the child.
 void connect(const connections& c) {
-  for (const descriptor* d : {&c.archive, &c.console, &c.config, &c.output.writer, &c.errors.writer, &c.control.writer, &c.report.writer})
+  for (const descriptor* d : {&c.archive, &c.console, &c.config, &c.clock, &c.output.writer, &c.errors.writer,
+                              &c.control.writer, &c.report.writer})
     if (d->open()) ::fcntl(d->number(), F_SETFD, 0);
   const int nothing = ::open("/dev/null", O_RDWR);
   ::dup2(nothing, 0), ::dup2(nothing, 1), ::dup2(c.complaints.writer.number(), 2);
@@ -225,7 +236,10 @@ guest_result run_guest(const guest& original, const equipment& tools) {
     connections c;
     c.archive = make_memory_file("archive", archive_bytes);
     c.console = make_memory_file("console", {});
-    if (g.model) c.config = make_memory_file("config", to_text(*g.model));
+    if (g.model) {
+      c.config = make_memory_file("config", to_text(*g.model));
+      c.clock = make_memory_file("clock", std::string(clock_memory_bytes, '\0'));
+    }
     listener all(g, begin);
     bool over = false;
     {

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
+#include <vector>
 
 namespace weir::emulator {
 namespace {
@@ -74,6 +76,42 @@ TEST(Clocks, AllAsleepTimeStandsStill) {
   EXPECT_EQ(c.update_floor(), 30u);
 }
 
+TEST(Clocks, WhoWaitsForTimeWhileAllSleepGetsThisMachines) {
+  clocks c(2, quantum, wake);
+  c.sleep(0);
+  c.sleep(1);
+  const auto begin = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  c.wake(1, true);
+  const std::uint64_t woken = c.now(1);
+  EXPECT_EQ(woken, wake) << "whoever is woken for another reason gets none of it";
+  c.timed_out(1);
+  EXPECT_GE(c.now(1) - woken, 5'000'000'000u);
+  EXPECT_LE(c.now(1) - woken, 1000u * static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin).count()));
+  const std::uint64_t later = c.now(1);
+  c.timed_out(1);
+  EXPECT_EQ(c.now(1), later) << "a sleep counts once";
+}
+
+TEST(Clocks, WhoWaitsForTimeWhileOthersRunGetsTheirs) {
+  clocks c(2, quantum, wake);
+  c.sleep(0);
+  c.advance(1, 300);
+  c.update_floor();
+  c.wake(0, true);
+  c.timed_out(0);
+  EXPECT_EQ(c.now(0), 300 + wake);
+}
+
+TEST(Clocks, LieInMemoryThatOthersRead) {
+  std::vector<cpu_clock> memory(clock_memory_bytes / sizeof(cpu_clock));
+  clocks c(2, quantum, wake, memory.data());
+  c.advance(1, 77);
+  const auto* words = reinterpret_cast<const volatile std::uint64_t*>(memory.data());
+  EXPECT_EQ(words[0], 0u);
+  EXPECT_EQ(words[8], 77u);
+}
+
 TEST(Clocks, AlignedAllBeginTogether) {
   clocks c(3, quantum, wake);
   c.advance(0, 100);
@@ -88,6 +126,8 @@ TEST(Clocks, AlignedAllBeginTogether) {
   c.join(2);
   c.advance(2, 20);
   EXPECT_EQ(c.update_floor(), 720u);
+  EXPECT_EQ(c.align(5000), 5000u) << "not before what is asked for";
+  EXPECT_EQ(c.align(20), 5000u) << "and not back";
 }
 
 TEST(Controller, LinesWaitForThoseBefore) {

@@ -9,6 +9,9 @@ namespace {
 
 std::uint64_t picoseconds(double ns) { return static_cast<std::uint64_t>(std::llround(ns * 1000)); }
 
+// When a program begins: a second after never, which many programs write as zero.
+constexpr std::uint64_t program_begin_ps = 1'000'000'000'000;
+
 std::vector<std::uint64_t> picoseconds(const std::vector<double>& ns) {
   std::vector<std::uint64_t> ps;
   for (double value : ns) ps.push_back(picoseconds(value));
@@ -17,7 +20,8 @@ std::vector<std::uint64_t> picoseconds(const std::vector<double>& ns) {
 
 }  // namespace
 
-machine_model::machine_model(const model_config& config, std::function<void(const region_report&)> finished)
+machine_model::machine_model(const model_config& config, std::function<void(const region_report&)> finished,
+                             void* clock_memory)
     : instruction_ps_(picoseconds(config.instruction_ns)),
       kernel_instruction_ps_(picoseconds(config.kernel_instruction_ns)),
       page_fault_ps_(picoseconds(config.page_fault_ns)),
@@ -31,7 +35,7 @@ machine_model::machine_model(const model_config& config, std::function<void(cons
       addresses_(config.node_bytes),
       directory_(addresses_.lines()),
       shared_(config.nodes(), config.shared_cache_bytes, addresses_.lines()),
-      clocks_(config.cpus(), quantum_ps_, picoseconds(config.wake_ns)),
+      clocks_(config.cpus(), quantum_ps_, picoseconds(config.wake_ns), clock_memory),
       controllers_(config.nodes()),
       finished_(std::move(finished)) {
   for (int node : config.node_of_cpu) cpus_.push_back(std::make_unique<cpu_state>(node, config.cache_bytes));
@@ -92,15 +96,23 @@ totals machine_model::count_all() const {
   return sum;
 }
 
+void machine_model::start_all_over(unsigned cpu, std::uint64_t earliest_ps) {
+  shared_.clear();
+  const std::uint64_t now = clocks_.align(earliest_ps);
+  for (controller& c : controllers_) c.reset(now);
+  generation_.fetch_add(1, std::memory_order_release);
+  start_over(cpu);
+  running_.store(true, std::memory_order_relaxed);
+}
+
+void machine_model::begin_program(unsigned cpu) {
+  const std::lock_guard lock(marking_);
+  start_all_over(cpu, program_begin_ps);
+}
+
 void machine_model::begin(unsigned cpu, int region) {
   const std::lock_guard lock(marking_);
-  if (!regions_.any_open()) {
-    shared_.clear();
-    const std::uint64_t now = clocks_.align();
-    for (controller& c : controllers_) c.reset(now);
-    generation_.fetch_add(1, std::memory_order_release);
-    start_over(cpu);
-  }
+  if (!regions_.any_open()) start_all_over(cpu, 0);
   regions_.begin(region, clocks_.now(cpu), count_all());
   counting_.store(true, std::memory_order_relaxed);
 }

@@ -21,14 +21,18 @@
 
 namespace weir::emulator {
 
-// A CPU's calls come from one thread at a time; calls of different CPUs may come at once. Counts only while a region is
-// open. The first region to open finds cold caches, idle controllers and equal clocks, so that a region gives the same
-// figures whatever ran before it.
+// A CPU's calls come from one thread at a time; calls of different CPUs may come at once. Clocks run from the
+// beginning of the program on; caches and memory are there, and counted, only while a region is open. The first region
+// to open finds cold caches, idle controllers and equal clocks, so that a region gives the same figures whatever ran
+// before it.
 class machine_model {
  public:
-  // `finished` is called, under a lock, with each region that ends.
-  machine_model(const model_config& config, std::function<void(const region_report&)> finished);
+  // `finished` is called, under a lock, with each region that ends. `clock_memory`: as for clocks.
+  machine_model(const model_config& config, std::function<void(const region_report&)> finished,
+                void* clock_memory = nullptr);
 
+  // Whether clocks run.
+  bool running() const { return running_.load(std::memory_order_relaxed); }
   bool counting() const { return counting_.load(std::memory_order_relaxed); }
 
   // A block of instructions begins. Call before its accesses.
@@ -74,7 +78,10 @@ class machine_model {
   }
 
   void idle(unsigned cpu) { clocks_.sleep(cpu); }
-  void resume(unsigned cpu) { cpus_[cpu]->counted.idle_ps.add(clocks_.wake(cpu, counting())); }
+  void resume(unsigned cpu) { cpus_[cpu]->counted.idle_ps.add(clocks_.wake(cpu, running())); }
+  void timed_out(unsigned cpu) { clocks_.timed_out(cpu); }
+
+  void begin_program(unsigned cpu);
 
   void begin(unsigned cpu, int region);
   void end(unsigned cpu, int region);
@@ -103,6 +110,8 @@ class machine_model {
   }
   bool translate(cpu_state& c, translation& t, std::uint64_t page, std::uint64_t address) const;
   void miss(unsigned cpu, std::uint32_t line, int node, directory::outcome o, bool write);
+  // From now on clocks are equal and not before `earliest_ps`, caches empty and controllers idle.
+  void start_all_over(unsigned cpu, std::uint64_t earliest_ps);
   void start_over(unsigned cpu);
   totals count_all() const;
 
@@ -116,7 +125,7 @@ class machine_model {
   std::vector<controller> controllers_;
   std::vector<std::unique_ptr<cpu_state>> cpus_;
 
-  std::atomic<bool> counting_{false};
+  std::atomic<bool> running_{false}, counting_{false};
   std::atomic<std::uint64_t> generation_{0};   // of cold starts
   std::mutex marking_;
   regions regions_;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -118,6 +120,34 @@ TEST_F(MachineModel, ARegionBeginsCold) {
   }
 }
 
+// The first word of each CPU's 64 bytes is what the guest reads.
+TEST_F(MachineModel, TimePassesOutsideOfRegionsToo) {
+  alignas(64) std::array<std::byte, clock_memory_bytes> memory{};
+  machine_model machine(config_, [this](const region_report& r) { reports_.push_back(r); }, memory.data());
+  const auto ns_of = [&](std::size_t cpu) {
+    return *reinterpret_cast<const volatile std::uint64_t*>(memory.data() + 64 * cpu) / 1000;
+  };
+  EXPECT_FALSE(machine.running());
+  EXPECT_EQ(ns_of(0), 0u);
+  machine.begin_program(0);
+  EXPECT_TRUE(machine.running());
+  EXPECT_FALSE(machine.counting());
+  const std::uint64_t begin = ns_of(0);
+  EXPECT_GT(begin, 0u);
+  machine.run_block(0, 10);
+  EXPECT_EQ(ns_of(0), begin + 10);
+  machine.run_block(1, 3);
+  EXPECT_EQ(ns_of(1), begin + 3);
+  machine.begin(1, 0);
+  machine.run_block(0, 1);
+  EXPECT_EQ(ns_of(0), begin + 11) << "no clock goes back where clocks become equal";
+  machine.access(0, 0, false, [] { return std::uint64_t{0}; });
+  EXPECT_EQ(ns_of(0), begin + 111);
+  machine.end(1, 0);
+  machine.run_block(0, 1);
+  EXPECT_EQ(ns_of(0), begin + 112);
+}
+
 TEST_F(MachineModel, RegionsOverlap) {
   machine_.begin(0, 1);
   read(0, 0);
@@ -213,7 +243,9 @@ TEST_F(MachineModel, CountsAllCpusAtOnce) {
 }
 
 TEST(Marks, AreNoOpsOfSevenBytes) {
-  const std::uint8_t begin[] = {0x0f, 0x1f, 0x80, 0x01, 0x2a, 0x4d, 0x4e}, other[] = {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00}, unknown[] = {0x0f, 0x1f, 0x80, 0x05, 0x00, 0x4d, 0x4e};
+  const std::uint8_t begin[] = {0x0f, 0x1f, 0x80, 0x01, 0x2a, 0x4d, 0x4e};
+  const std::uint8_t other[] = {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00};
+  const std::uint8_t unknown[] = {0x0f, 0x1f, 0x80, 0x08, 0x00, 0x4d, 0x4e};
   ASSERT_TRUE(mark_of(begin, sizeof begin));
   EXPECT_EQ(mark_of(begin, sizeof begin)->kind, mark_kind::region_begin);
   EXPECT_EQ(mark_of(begin, sizeof begin)->number, 42);

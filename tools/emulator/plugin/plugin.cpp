@@ -1,9 +1,11 @@
-// The QEMU plugin: hands what the emulated CPUs do to the model, and the model's reports to the command.
-// Arguments: config=FD (the model's configuration as text), report=FD (one line for each region that ends).
+// The QEMU plugin: hands what the emulated CPUs do to the model, and the model's reports to the command. Arguments:
+// config=FD (the model's configuration as text), report=FD (one line for each region that ends), clock=FD (the memory
+// that the guest sees, in which CPUs' clocks are to lie).
 #include "../model/machine_model.hpp"
 #include "../model/marks.hpp"
 #include "qemu_plugin.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,7 +13,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -43,11 +47,11 @@ bool within_copy_page(std::uint32_t address) {
 }
 
 void on_user_block(unsigned cpu, void* instructions) {
-  if (model->counting()) model->run_block(cpu, reinterpret_cast<std::uintptr_t>(instructions));
+  if (model->running()) model->run_block(cpu, reinterpret_cast<std::uintptr_t>(instructions));
 }
 
 void on_kernel_block(unsigned cpu, void* data) {
-  if (!model->counting()) return;
+  if (!model->running()) return;
   const std::uint32_t address = address_in(data);
   model->run_kernel_block(cpu, reinterpret_cast<std::uintptr_t>(data) & 0xffff);
   if (begins(kernel_function::page_fault, address)) model->page_fault(cpu);
@@ -59,7 +63,7 @@ void on_kernel_block(unsigned cpu, void* data) {
 }
 
 void on_system_call(unsigned cpu, void*) {
-  if (model->counting()) model->system_call(cpu);
+  if (model->running()) model->system_call(cpu);
 }
 
 void take_address(unsigned cpu, std::uint64_t address) {
@@ -89,7 +93,10 @@ void on_mark(unsigned cpu, void* data) {
   switch (m.kind) {
     case mark_kind::region_begin: return model->begin(cpu, m.number);
     case mark_kind::region_end: return model->end(cpu, m.number);
+    case mark_kind::program_begin: return model->begin_program(cpu);
     case mark_kind::program_end: return model->end_all(cpu);
+    case mark_kind::timed_out: return model->timed_out(cpu);
+    case mark_kind::clock_read: return;   // on_translate() has seen it
     case mark_kind::kernel_address:
       if (m.number < kernel_functions) about_to_tell[cpu].store(static_cast<std::uint8_t>(m.number + 1));
   }
@@ -102,10 +109,20 @@ void on_resume(qemu_plugin_id_t, unsigned cpu) { model->resume(cpu); }
 
 bool is_system_call(const std::uint8_t* code, std::size_t bytes) { return bytes == 2 && code[0] == 0x0f && code[1] == 0x05; }
 
+std::optional<mark> mark_in(const qemu_plugin_insn* instruction) {
+  const auto* code = static_cast<const std::uint8_t*>(qemu_plugin_insn_data(instruction));
+  return mark_of(code, qemu_plugin_insn_size(instruction));
+}
+
+bool reads_clock(const qemu_plugin_tb* block, std::size_t k) {
+  const auto before = k > 0 ? mark_in(qemu_plugin_tb_get_insn(block, k - 1)) : std::nullopt;
+  return before && before->kind == mark_kind::clock_read;
+}
+
 void watch_instruction(qemu_plugin_insn* instruction) {
   const auto* code = static_cast<const std::uint8_t*>(qemu_plugin_insn_data(instruction));
   const std::size_t bytes = qemu_plugin_insn_size(instruction);
-  if (const auto m = mark_of(code, bytes)) {
+  if (const auto m = mark_in(instruction)) {
     const auto bits = static_cast<std::uintptr_t>(m->kind) << 8 | m->number;
     qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_mark, QEMU_PLUGIN_CB_NO_REGS, reinterpret_cast<void*>(bits));
     return;
@@ -135,7 +152,8 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
     return;
   }
   qemu_plugin_register_vcpu_tb_exec_cb(block, on_user_block, QEMU_PLUGIN_CB_NO_REGS, reinterpret_cast<void*>(instructions));
-  for (std::size_t k = 0; k < instructions; k++) watch_instruction(qemu_plugin_tb_get_insn(block, k));
+  for (std::size_t k = 0; k < instructions; k++)
+    if (!reads_clock(block, k)) watch_instruction(qemu_plugin_tb_get_insn(block, k));
 }
 
 // ---------------------------------------------------------------- beginning
@@ -166,9 +184,17 @@ int descriptor_argument(int count, char** arguments, const char* name) {
   throw std::runtime_error("expected the argument " + prefix + "FILE-DESCRIPTOR");
 }
 
+void* clock_memory(int descriptor) {
+  void* const at = ::mmap(nullptr, clock_memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (at == MAP_FAILED) throw std::runtime_error(std::string("the memory of the clocks: ") + std::strerror(errno));
+  return at;
+}
+
 void set_up(int count, char** arguments) {
   const int config = descriptor_argument(count, arguments, "config"), report = descriptor_argument(count, arguments, "report");
-  model = new machine_model(config_from_text(read_all(config)), [report](const region_report& r) { write_line(report, to_text(r)); });
+  const auto finished = [report](const region_report& r) { write_line(report, to_text(r)); };
+  const int clock = descriptor_argument(count, arguments, "clock");
+  model = new machine_model(config_from_text(read_all(config)), finished, clock_memory(clock));
 }
 
 }  // namespace
