@@ -15,7 +15,7 @@ class tree_search {
  public:
   static constexpr shape_info info = {.name = "tree-search",
                                       .description = "a task a node of a random tree; few nodes have children",
-                                      .size = 64,
+                                      .size = 128,
                                       .unit = "children of the root",
                                       .has_data = false,
                                       .recursive = true};
@@ -36,7 +36,7 @@ class tree_search {
 
   word below(word node) {
     compute_for(p_.iterations);
-    if (mixed(node) % 9 != 0) return 1;
+    if (mixed(mixed(node)) % 9 != 0) return 1;
     std::array<word, children> nodes{};
     typename Runtime::group subtrees(rt_);
     for (word i = 0; i < children; i++)
