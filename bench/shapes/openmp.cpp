@@ -77,7 +77,8 @@ class dependences {
     [[maybe_unused]] const group_view<false>& group = *read_group_;
     [[maybe_unused]] word* const own = written_[0];
     [[maybe_unused]] const std::size_t n = group.size();
-#pragma omp task firstprivate(task) depend(iterator(std::size_t i = 0 : n), in : *group.first_of(i)) depend(inout : own[0])
+#pragma omp task firstprivate(task) depend(iterator(std::size_t i = 0 : n), in : *group.first_of(i)) \
+    depend(inout : own[0])
     task();
   }
 

@@ -3,8 +3,9 @@
 
 namespace weir::bench::shapes {
 
-void print_run(const options& o, std::string_view runtime, std::string_view policy, int workers, const shape_info& shape,
-               std::uint64_t size, std::uint64_t run, std::uint64_t tasks, double seconds, bool verified) {
+void print_run(const options& o, std::string_view runtime, std::string_view policy, int workers,
+               const shape_info& shape, std::uint64_t size, std::uint64_t run, std::uint64_t tasks, double seconds,
+               bool verified) {
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
   std::string line = "{\"shape\":\"" + std::string(shape.name) + "\",\"runtime\":\"" + std::string(runtime) + "\"";
   line += ",\"policy\":" + (policy.empty() ? std::string("null") : "\"" + std::string(policy) + "\"");

@@ -1,4 +1,4 @@
-// The main() of every program: runs the shapes that are asked for, each several times, and prints a line of JSON a run.
+// The main() of every program: runs the shapes that are asked for, and prints a line of JSON a run.
 #pragma once
 
 #include <bench/common/output.hpp>
@@ -37,7 +37,8 @@ void print_run(const options&, std::string_view runtime, std::string_view policy
 template <class Runtime, template <class> class Shape>
 bool run_shape(const options& o) {
   const shape_info& info = Shape<Runtime>::info;
-  const problem p{.size = o.size != 0 ? o.size : info.size, .iterations = o.task_us * iterations_of_us, .seed = o.seed};
+  const problem p{
+      .size = o.size != 0 ? o.size : info.size, .iterations = o.task_us * iterations_of_us, .seed = o.seed};
   const reference expected = reference_of<Shape>(o, p);
   Runtime runtime(o);
   bool right = true;

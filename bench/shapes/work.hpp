@@ -13,8 +13,8 @@ namespace weir::bench::shapes {
 using word = std::uint64_t;
 inline constexpr std::size_t words_of_line = 8;
 
-// What a microsecond of computation is: an iteration has 5 instructions, and `weir emulate` counts 0.25 ns for each. On
-// a CPU of some 3 GHz it takes about as long.
+// What a microsecond of computation is: an iteration has 5 instructions, and `weir emulate` counts 0.25 ns for each.
+// On a CPU of some 3 GHz it takes about as long.
 inline constexpr std::uint64_t iterations_of_us = 800;
 
 void compute_for(std::uint64_t iterations);

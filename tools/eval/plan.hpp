@@ -32,7 +32,8 @@ struct plan {
   bool quick = false;
   double timeout_s = 0;            // of a group
   std::vector<run_group> groups;
-  nlohmann::ordered_json figures;  // as figures.hpp reads them
+  nlohmann::ordered_json figures;      // as figures.hpp reads them
+  nlohmann::ordered_json comparisons;  // as comparison.hpp reads them
 
   // Options of weir emulate before "--" are in run_group::emulate; on the host it is empty.
   bool emulated() const { return machine != "host"; }
@@ -42,6 +43,7 @@ struct plan_options {
   std::string machine;             // empty: the host if it has several nodes and the file knows it, else the file's own choice
   bool quick = false;
   int host_nodes = 1;
+  std::vector<std::string> cells;  // only cells that one of these names: their values, some or all, with / in between
 };
 
 // Reads NAME.toml in `folder`, or the file if the name ends in .toml. Throws bench::input_error: unknown name (it lists

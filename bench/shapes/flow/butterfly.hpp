@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class butterfly {
  public:
-  static constexpr shape_info info = {"butterfly", "stages in which pairs of blocks change each other, ever further apart", 256, "blocks"};
+  static constexpr shape_info info = {.name = "butterfly",
+                                      .description = "stages in which pairs of blocks change each other",
+                                      .size = 256,
+                                      .unit = "blocks"};
 
   butterfly(Runtime& rt, const problem& p) : rt_(rt), p_(p), x_(rt.make(p.size)) {}
 

@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class chains {
  public:
-  static constexpr shape_info info = {"chains", "chains of 20 tasks that update one datum each", 64, "chains"};
+  static constexpr shape_info info = {.name = "chains",
+                                      .description = "chains of 20 tasks that update one datum each",
+                                      .size = 64,
+                                      .unit = "chains"};
 
   chains(Runtime& rt, const problem& p) : rt_(rt), p_(p), data_(rt.make(p.size)) {}
 

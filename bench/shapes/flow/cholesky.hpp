@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class cholesky {
  public:
-  static constexpr shape_info info = {"cholesky", "the tasks of a tiled Cholesky factorisation", 16, "tiles a side"};
+  static constexpr shape_info info = {.name = "cholesky",
+                                      .description = "the tasks of a tiled Cholesky factorisation",
+                                      .size = 16,
+                                      .unit = "tiles a side"};
 
   cholesky(Runtime& rt, const problem& p) : rt_(rt), p_(p), n_(p.size), tiles_(rt.make(n_ * n_)) {}
 

@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class copies {
  public:
-  static constexpr shape_info info = {"copies", "16 steps: a block is written from its pair of the other array", 64, "pairs"};
+  static constexpr shape_info info = {.name = "copies",
+                                      .description = "16 steps: a block is written from its pair of the other array",
+                                      .size = 64,
+                                      .unit = "pairs"};
 
   copies(Runtime& rt, const problem& p) : rt_(rt), p_(p), a_(rt.make(p.size)), b_(rt.make_empty(p.size)) {}
 

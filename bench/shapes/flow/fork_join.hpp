@@ -11,7 +11,11 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class fork_join {
  public:
-  static constexpr shape_info info = {"fork-join", "10 rounds of tasks 75 times as long, without data", 8, "tasks a round", false};
+  static constexpr shape_info info = {.name = "fork-join",
+                                      .description = "10 rounds of tasks 75 times as long, without data",
+                                      .size = 8,
+                                      .unit = "tasks a round",
+                                      .has_data = false};
 
   fork_join(Runtime& rt, const problem& p) : rt_(rt), p_(p), counts_(p.size) {}
 

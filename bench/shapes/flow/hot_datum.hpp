@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class hot_datum {
  public:
-  static constexpr shape_info info = {"hot-datum", "16 rounds: one task rewrites a datum, all tasks read it", 64, "readers"};
+  static constexpr shape_info info = {.name = "hot-datum",
+                                      .description = "16 rounds: one task rewrites a datum, all tasks read it",
+                                      .size = 64,
+                                      .unit = "readers"};
 
   hot_datum(Runtime& rt, const problem& p) : rt_(rt), p_(p), hot_(rt.make(1)), own_(rt.make(p.size)) {}
 

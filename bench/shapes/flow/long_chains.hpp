@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class long_chains {
  public:
-  static constexpr shape_info info = {"long-chains", "two chains of tasks 250 times as long", 6, "tasks a chain"};
+  static constexpr shape_info info = {.name = "long-chains",
+                                      .description = "two chains of tasks 250 times as long",
+                                      .size = 6,
+                                      .unit = "tasks a chain"};
 
   long_chains(Runtime& rt, const problem& p) : rt_(rt), p_(p), data_(rt.make(2)) {}
 

@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class map_reduce {
  public:
-  static constexpr shape_info info = {"map-reduce", "8 rounds: blocks are mapped, and reduced by one task 8 times as long", 128, "blocks"};
+  static constexpr shape_info info = {.name = "map-reduce",
+                                      .description = "8 rounds: blocks are mapped, then reduced by one long task",
+                                      .size = 128,
+                                      .unit = "blocks"};
 
   map_reduce(Runtime& rt, const problem& p)
       : rt_(rt), p_(p), input_(rt.make(p.size)), mapped_(rt.make_empty(p.size)), total_(rt.make(1)) {}

@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class map_rounds {
  public:
-  static constexpr shape_info info = {"map-rounds", "16 rounds over blocks, each updated, with a barrier in between", 64, "blocks"};
+  static constexpr shape_info info = {.name = "map-rounds",
+                                      .description = "16 rounds over blocks, each updated, with a barrier in between",
+                                      .size = 64,
+                                      .unit = "blocks"};
 
   map_rounds(Runtime& rt, const problem& p) : rt_(rt), p_(p), x_(rt.make(p.size)) {}
 

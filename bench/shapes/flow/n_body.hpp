@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class n_body {
  public:
-  static constexpr shape_info info = {"n-body", "6 steps: a block is written from all blocks of the step before", 32, "blocks"};
+  static constexpr shape_info info = {.name = "n-body",
+                                      .description = "6 steps: a block is written from all blocks of the step before",
+                                      .size = 32,
+                                      .unit = "blocks"};
 
   n_body(Runtime& rt, const problem& p) : rt_(rt), p_(p), old_(rt.make(p.size)), next_(rt.make_empty(p.size)) {}
 

@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class one_producer {
  public:
-  static constexpr shape_info info = {"one-producer", "one task writes all blocks; 4 tasks each read one and update their own", 256, "blocks"};
+  static constexpr shape_info info = {.name = "one-producer",
+                                      .description = "one task writes all blocks; 4 tasks read each of them",
+                                      .size = 256,
+                                      .unit = "blocks"};
 
   one_producer(Runtime& rt, const problem& p) : rt_(rt), p_(p), made_(rt.make_empty(p.size)), own_(rt.make(p.size)) {}
 

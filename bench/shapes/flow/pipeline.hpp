@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class pipeline {
  public:
-  static constexpr shape_info info = {"pipeline", "items go through 8 stages: inout item, inout state of the stage", 128, "items"};
+  static constexpr shape_info info = {.name = "pipeline",
+                                      .description = "items go through 8 stages: inout item, inout state of the stage",
+                                      .size = 128,
+                                      .unit = "items"};
 
   pipeline(Runtime& rt, const problem& p) : rt_(rt), p_(p), items_(rt.make(p.size)), stages_(rt.make(8)) {}
 

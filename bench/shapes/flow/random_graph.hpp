@@ -12,7 +12,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class random_graph {
  public:
-  static constexpr shape_info info = {"random-graph", "a task reads 1 to 3 of the 128 data written before, and writes its own", 1024, "tasks"};
+  static constexpr shape_info info = {.name = "random-graph",
+                                      .description = "a task reads 1 to 3 of the last 128 data, and writes its own",
+                                      .size = 1024,
+                                      .unit = "tasks"};
 
   random_graph(Runtime& rt, const problem& p)
       : rt_(rt), p_(p), first_(rt.make(window)), written_(rt.make_empty(p.size)), random_(p.seed) {}

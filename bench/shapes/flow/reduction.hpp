@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class reduction {
  public:
-  static constexpr shape_info info = {"reduction", "blocks are updated, then reduced by a binary tree", 512, "blocks"};
+  static constexpr shape_info info = {.name = "reduction",
+                                      .description = "blocks are updated, then reduced by a binary tree",
+                                      .size = 512,
+                                      .unit = "blocks"};
 
   reduction(Runtime& rt, const problem& p) : rt_(rt), p_(p), x_(rt.make(p.size)) {}
 

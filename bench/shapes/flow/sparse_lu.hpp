@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class sparse_lu {
  public:
-  static constexpr shape_info info = {"sparse-lu", "LU of a matrix of which about a third of the blocks is not zero", 18, "blocks a side"};
+  static constexpr shape_info info = {.name = "sparse-lu",
+                                      .description = "LU of a matrix of which about a third of the blocks is not zero",
+                                      .size = 18,
+                                      .unit = "blocks a side"};
 
   sparse_lu(Runtime& rt, const problem& p) : rt_(rt), p_(p), n_(p.size), there_(n_ * n_) {
     for (std::size_t i = 0; i < n_; i++)

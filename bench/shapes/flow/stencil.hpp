@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class stencil {
  public:
-  static constexpr shape_info info = {"stencil", "16 steps over a row of blocks: inout own, in neighbours", 64, "blocks"};
+  static constexpr shape_info info = {.name = "stencil",
+                                      .description = "16 steps over a row of blocks: inout own, in neighbours",
+                                      .size = 64,
+                                      .unit = "blocks"};
 
   stencil(Runtime& rt, const problem& p) : rt_(rt), p_(p), x_(rt.make(p.size)) {}
 

@@ -11,7 +11,10 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class wavefront_inout {
  public:
-  static constexpr shape_info info = {"wavefront-inout", "tiles from the upper left: inout own, left and above", 32, "tiles a side"};
+  static constexpr shape_info info = {.name = "wavefront-inout",
+                                      .description = "tiles from the upper left: inout own, left and above",
+                                      .size = 32,
+                                      .unit = "tiles a side"};
 
   wavefront_inout(Runtime& rt, const problem& p) : rt_(rt), p_(p), tiles_(rt.make(p.size * p.size)) {}
 

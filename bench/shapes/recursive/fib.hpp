@@ -8,8 +8,12 @@ namespace weir::bench::shapes {
 template <class Runtime>
 class fib {
  public:
-  static constexpr shape_info info = {
-      .name = "fib", .description = "a task a call of fib(n)", .size = 14, .unit = "n", .has_data = false, .recursive = true};
+  static constexpr shape_info info = {.name = "fib",
+                                      .description = "a task a call of fib(n)",
+                                      .size = 14,
+                                      .unit = "n",
+                                      .has_data = false,
+                                      .recursive = true};
 
   fib(Runtime& rt, const problem& p) : rt_(rt), p_(p) {}
 

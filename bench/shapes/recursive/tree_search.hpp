@@ -1,5 +1,5 @@
-// An unbalanced tree, as in UTS (Olivier et al., UTS: An Unbalanced Tree Search Benchmark, LCPC 2006): how many children
-// a node has is known when a task comes to it. Each node's task waits for those of its children.
+// An unbalanced tree, as in UTS (Olivier et al., UTS: An Unbalanced Tree Search Benchmark, LCPC 2006): how many
+// children a node has is known when a task comes to it. Each node's task waits for those of its children.
 #pragma once
 
 #include <bench/shapes/shape.hpp>
