@@ -1,6 +1,8 @@
 // The shapes under weir.
 #include <bench/shapes/program.hpp>
 
+#include <bench/common/command_line.hpp>
+
 #include <weir/weir.hpp>
 
 #include <utility>
@@ -16,8 +18,11 @@ class weir_runtime {
   using block = weir::data<word>;
   using array = weir::bench::shapes::array;
 
-  explicit weir_runtime(const options& o)
-      : words_(o.words), data_(o.data), runtime_({.workers = o.workers, .policy = o.policy}) {}
+  explicit weir_runtime(const options& o) try
+      : words_(o.words), data_(o.data), runtime_({.workers = o.workers, .policy = o.policy}) {
+  } catch (const weir::configuration_error& e) {
+    weir::bench::refuse(e.what());
+  }
 
   std::vector<block> make(std::size_t count) {
     std::vector<block> blocks = make_empty(count);

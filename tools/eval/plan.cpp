@@ -273,17 +273,23 @@ class reader {
   }
 
   void add_experiment(const toml_reader& e, const toml_reader& machine) {
-    e.allow_only({"name", "commands", "emulate", "cases", "cells", "together", "regions", "machines", "quick", "seconds", "optional"});
+    e.allow_only({"name", "commands", "emulate", "cases", "cells", "turns", "together", "regions", "machines", "quick", "seconds", "optional"});
     if (!meant_for(e, section_) || (options_.quick && !e.truth("quick", true))) return;
-    const auto together = static_cast<std::size_t>(e.positive("together", 1));
-    std::size_t cases = 0;
     const std::vector<words> cells = cells_of(e);
     if (cells.empty()) return;
+    if (!e.has("turns")) return add_cases(e, machine, cells, 0);
+    for (int turn = 1; turn <= e.positive("turns", 1); turn++) add_cases(e, machine, cells, turn);
+  }
+
+  void add_cases(const toml_reader& e, const toml_reader& machine, const std::vector<words>& cells, int turn) {
+    const auto together = static_cast<std::size_t>(e.positive("together", 1));
+    std::size_t cases = 0;
     for (const toml_reader& c : cases_of(e)) {
       words known = parameters_;
       overlay(known, c);
       if (together <= 1 || cases++ % together == 0) plan_.groups.push_back(empty_group(e, machine, known));
       run_group& g = plan_.groups.back();
+      g.turn = turn;
       for (const words& cell : cells) add_commands(g, e, known, cell);
       if (g.programs.empty() || std::ranges::any_of(g.programs, &arguments::empty)) e.refuse("key \"commands\": expected a program and its arguments, or a list of such");
       if (together <= 1)

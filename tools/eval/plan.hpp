@@ -21,8 +21,9 @@ struct run_group {
   std::vector<std::pair<std::string, int>> regions;          // marked regions by name; the one without a name is 0
   double expected_seconds = 60;                              // on two CPUs; only for the estimate of the time left
   bool optional = false;                                     // the program may not have been built
+  int turn = 0;                                              // which one, from 1 on; 0 if it is run only once
 
-  // What identifies it among the results: the commands, as a person would type them.
+  // What identifies it among the results, with its turn: the commands, as a person would type them.
   std::string command() const;
 };
 
