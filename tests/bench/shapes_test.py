@@ -1,5 +1,5 @@
-"""The programs of bench/shapes from outside: every shape's result is verified under every policy and runtime, with 1, 2
-and 4 workers. Usage: shapes_test.py PATH-OF-WEIR"""
+"""The programs of bench/shapes from outside: every shape's result is verified under every policy and runtime, with
+1, 2 and 4 workers. Usage: shapes_test.py PATH-OF-WEIR"""
 import json
 import os
 import subprocess

@@ -45,18 +45,20 @@ TEST(comparison, repeats_that_are_missing) {
   EXPECT_FALSE(compare_cell("c", {{"rival", {{1, 1}, {2, 1}}}}, "own", {"rival"}));
   // Nothing to choose on in the other half.
   EXPECT_FALSE(compare_cell("c", {{"own", {{1, 1}, {3, 1}}}, {"rival", {{1, 1}, {3, 1}}}}, "own", {"rival"}));
-  const auto cell = compare_cell("c", {{"own", {{1, 2}, {2, 2}, {3, 2}}}, {"rival", {{2, 1}, {3, 1}}}}, "own", {"rival"});
+  const contenders times = {{"own", {{1, 2}, {2, 2}, {3, 2}}}, {"rival", {{2, 1}, {3, 1}}}};
+  const auto cell = compare_cell("c", times, "own", {"rival"});
   ASSERT_TRUE(cell);
   EXPECT_EQ(cell->ratios, (std::map<int, double>{{2, 2}, {3, 2}}));
 }
 
 json plan() {
   return json::parse(R"([{"title": "a comparison", "cell": "{shape} {data}", "contender": "{by}", "repeat": "{repeat}",
-                          "value": "ms", "without": {"run": 0}, "subject": "own", "rivals": ["one", "two", "absent"]}])");
+                          "value": "ms", "without": {"run": 0}, "subject": "own",
+                          "rivals": ["one", "two", "absent"]}])");
 }
 
 json line(const std::string& shape, const std::string& by, int repeat, int run, double ms) {
-  return {{"shape", shape}, {"data", "near"}, {"by", by}, {"repeat", std::to_string(repeat)}, {"run", run}, {"ms", ms}};
+  return {{"shape", shape}, {"data", "near"}, {"by", by}, {"repeat", repeat}, {"run", run}, {"ms", ms}};
 }
 
 std::vector<json> lines() {
@@ -107,8 +109,9 @@ TEST(comparison, a_cell_whose_interval_is_not_wholly_above) {
 TEST(comparison, table_and_json) {
   const comparison c = comparisons_of(plan(), lines()).at(0);
   const std::string text = comparison_text(c);
-  for (const char* part : {"a comparison", "even near", "4.00 [4.00, 4.00]", "best rival", "geometric mean of 2 cells: 2.00",
-                           "above 1.05: 1, of these 1 with the whole interval", "above 1.15: 1"})
+  for (const char* part : {"a comparison", "even near", "4.00 [4.00, 4.00]", "best rival",
+                           "geometric mean of 2 cells: 2.00", "above 1.05: 1, of these 1 with the whole interval",
+                           "above 1.15: 1"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   const json j = comparison_json(c);
   EXPECT_EQ(j["cells"].size(), 2u);

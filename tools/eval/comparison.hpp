@@ -1,8 +1,8 @@
 // How one contender of an evaluation does against the best of its rivals, cell by cell.
 //
 // A cell is a problem that all have solved, once in each repeat. Which rival is the best is chosen on the even repeats
-// for the odd ones, and on the odd repeats for the even ones: the smallest of several medians is by chance smaller than
-// it should be, and is not compared where it was chosen. So each repeat gives one ratio, of the times in this repeat.
+// for the odd ones, and on the odd repeats for the even ones: the smallest of several medians is by chance smaller
+// than it should be, and is not compared where it was chosen. So each repeat gives one ratio, of its own times.
 #pragma once
 
 #include <map>
