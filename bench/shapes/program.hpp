@@ -32,8 +32,9 @@ reference reference_of(const options& o, problem p) {
 void print_run(const options&, std::string_view runtime, std::string_view policy, int workers, const shape_info&,
                std::uint64_t size, std::uint64_t run, std::uint64_t tasks, double seconds, bool verified);
 
-// Runtime: what shape.hpp names, and execute(shape), name, policy() and workers(). The runtime lives as long as the
-// runs of a shape do; data are made anew for each of them. The first run warms up.
+// Runtime: what shape.hpp names; settle(), which waits until first versions are there; execute(shape), which returns
+// when all tasks are done; and what it says of itself. It lives as long as the runs of a shape do; data are made anew
+// for each of them. The first run warms up.
 template <class Runtime, template <class> class Shape>
 bool run_shape(const options& o) {
   const shape_info& info = Shape<Runtime>::info;
