@@ -53,7 +53,7 @@ function(weir_libomp_program name source)
   set_property(GLOBAL APPEND PROPERTY WEIR_PROGRAMS_${name} ${name}-libomp)
 endfunction()
 
-# weir.cpp, openmp.cpp and onetbb.cpp of the calling folder, under each runtime that is there. Only weir itself is built
+# weir.cpp, openmp.cpp and, if there is one, onetbb.cpp of the calling folder, under each runtime that is there. Only weir itself is built
 # with the sanitizers, as for the kernels' peers.
 macro(weir_runtime_programs name)
   weir_runtime_program(${name} weir weir.cpp weir)
@@ -67,7 +67,7 @@ macro(weir_runtime_programs name)
     weir_libomp_program(${name} openmp.cpp)
   endif()
   find_package(TBB QUIET)
-  if(TBB_FOUND)
+  if(TBB_FOUND AND EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/onetbb.cpp)
     weir_runtime_program(${name} onetbb onetbb.cpp TBB::tbb)
   endif()
 endmacro()

@@ -183,6 +183,91 @@ class Runs(InFolder):
         self.assertIn("second is left out", self.eval().stderr)
 
 
+CELLS = PLAN.replace("[[experiments]]", """[[cells.all]]
+kind = ["x", "y"]
+length = [1, 2]
+[[cells.all]]
+kind = "z"
+length = 3
+[[quick.cells.all]]
+kind = "x"
+length = 1
+[[experiments]]
+name = "cells"
+cases = [{by = "own"}, {by = "other"}]
+turns = 2
+cells = "all"
+commands = "weir by={by} kind={kind} length={length}"
+[[experiments]]""", 1) + """
+[[comparisons]]
+title = "cells compared"
+cell = "{kind}"
+contender = "{by}"
+repeat = "{turn}"
+value = "virtual_ms"
+without = {length = ["2", "3"]}
+subject = "own"
+rivals = "other"
+"""
+
+
+class Cells(InFolder):
+    def setUp(self):
+        super().setUp()
+        self.plan(CELLS)
+
+    def cells(self, *more):
+        """What was run under each contender, in turn."""
+        self.eval("--only", "cells", "--machine", "host", *more)
+        return self.runs()
+
+    def turns(self, cells):
+        """What is to be run."""
+        return [f"by={by} {cell}" for by in ("own", "other", "own", "other") for cell in cells]
+
+    def test_all_of_them_in_each_group(self):
+        every = ["kind=x length=1", "kind=x length=2", "kind=y length=1", "kind=y length=2", "kind=z length=3"]
+        self.assertEqual(self.cells(), self.turns(every))
+        self.assertEqual({line["runs"] for line in self.lines()[1:]}, {15})
+        self.assertEqual([line["turn"] for line in self.lines()[1:]], [1] * 30 + [2] * 30)
+        self.assertEqual(self.cells(), [])
+        kept = self.results.read_text().splitlines(keepends=True)
+        self.results.write_text("".join(kept[:-1]))
+        self.assertEqual(self.cells(), self.turns(every)[-5:])
+
+    def test_a_choice(self):
+        for choice, expected in (("x", ["kind=x length=1", "kind=x length=2"]), ("y/2", ["kind=y length=2"]),
+                                 ("x/1,z", ["kind=x length=1", "kind=z length=3"])):
+            self.assertEqual(self.cells("--cells", choice), self.turns(expected))
+            shutil.rmtree(self.folder / "out")
+        self.assertEqual(self.cells("--quick"), self.turns(["kind=x length=1"]))
+        shutil.rmtree(self.folder / "out")
+        self.refused("--cells", "x/3", says=["x/3", "no such cell"])
+
+    def test_the_folder_of_a_choice(self):
+        arguments = self.arguments("--only", "cells", "--cells", "y/1,z")
+        arguments[5:7] = []
+        subprocess.run(arguments, capture_output=True, cwd=self.folder, env=self.environment, check=True)
+        self.assertEqual(os.listdir(self.folder / "weir-eval"), ["trial-opteron-64-y-1-z"])
+
+    def test_comparison(self):
+        done = self.eval("--only", "cells")
+        for words in ("cells compared", "best rival", "geometric mean of"):
+            self.assertIn(words, done.stdout)
+        compared, = json.loads(self.eval("--only", "cells", "--json").stdout)["comparisons"]
+        self.assertEqual((compared["subject"], compared["rivals"]), ("own", ["other"]))
+
+    def test_what_is_wrong(self):
+        for old, new, says in (
+            ('cells = "all"', 'cells = "none"', ["cells", "[cells]"]),
+            ('rivals = "other"', "", ["rivals"]),
+            ('kind = ["x", "y"]', 'kind = [["x"]]', ["kind"]),
+        ):
+            with self.subTest(new):
+                self.plan(CELLS.replace(old, new, 1))
+                self.refused(says=["trial.toml:", *says])
+
+
 class Resuming(InFolder):
     def test_what_is_there_is_not_run_again(self):
         self.eval("--only", "second")
@@ -269,7 +354,8 @@ class Refusals(InFolder):
             first.wait(PATIENCE)
 
     def test_what_comes_with_weir(self):
-        for name, machines in (("pact16", ["opteron-64", "sgi-192", "epyc-nps4", "host"]), ("demo", ["opteron-64"])):
+        for name, machines in (("pact16", ["opteron-64", "sgi-192", "epyc-nps4", "host"]), ("demo", ["opteron-64"]),
+                               ("shapes", ["opteron-64", "sgi-192"])):
             for machine in machines:
                 for quick in ([], ["--quick"]):
                     done = subprocess.run([WEIR, "eval", name, "--machine", machine, "--dry-run", *quick], capture_output=True, text=True, check=False)

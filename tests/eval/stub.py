@@ -11,7 +11,8 @@ import sys
 import time
 
 
-def results(words):
+def results(program):
+    words = " ".join(program).split()   # several programs come as one script
     return [{"program": "stub", "repeat": i, **dict([w.split("=")])} for i, w in enumerate(w for w in words if "=" in w)]
 
 

@@ -1,6 +1,7 @@
 // The command: everything is checked before the first run; what is finished is kept, whatever happens.
 #include "eval.hpp"
 
+#include "comparison.hpp"
 #include "figures.hpp"
 #include "plan.hpp"
 #include "progress.hpp"
@@ -21,6 +22,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 namespace weir::tools {
 namespace {
@@ -31,7 +33,7 @@ using bench::input_error;
 constexpr int run_failed = 1, signal_base = 128;
 
 struct eval_options {
-  std::string name, machine, output, only, command;
+  std::string name, machine, output, only, cells, command;
   bool quick = false, json = false, list = false, dry_run = false;
 };
 
@@ -40,7 +42,12 @@ std::string plans_folder() { return fs::path(this_program()).parent_path().paren
 
 std::string machine_word(const plan& p) { return p.machine.ends_with(".toml") ? fs::path(p.machine).stem().string() : p.machine; }
 
-std::string default_folder(const plan& p) { return fmt::format("weir-eval/{}-{}{}", p.name, machine_word(p), p.quick ? "-quick" : ""); }
+// A choice of cells makes other runs, which have a folder of their own.
+std::string default_folder(const plan& p, const std::string& cells) {
+  std::string choice = cells.empty() ? "" : "-" + cells;
+  std::ranges::replace_if(choice, [](char c) { return c == '/' || c == ','; }, '-');
+  return fmt::format("weir-eval/{}-{}{}{}", p.name, machine_word(p), p.quick ? "-quick" : "", choice);
+}
 
 bool chosen(const run_group& g, const std::vector<std::string>& only) { return only.empty() || std::ranges::find(only, g.experiment) != only.end(); }
 
@@ -54,6 +61,10 @@ std::vector<std::string> chosen_experiments(const eval_options& o, const plan& p
   return only;
 }
 
+std::vector<std::string> chosen_cells(const eval_options& o) {
+  return o.cells.empty() ? std::vector<std::string>() : bench::parse_names("--cells", o.cells);
+}
+
 class evaluation {
  public:
   evaluation(const eval_options& o, const plan& p) : options_(o), plan_(p), only_(chosen_experiments(o, p)), runner_(p, o.command.empty() ? this_program() : fs::absolute(o.command).string()) {
@@ -63,7 +74,7 @@ class evaluation {
 
   int run() {
     if (plan_.emulated() && options_.command.empty()) emulator::find_equipment("", true);   // throws before anything is written
-    const std::string folder = options_.output.empty() ? default_folder(plan_) : options_.output;
+    const std::string folder = options_.output.empty() ? default_folder(plan_, options_.cells) : options_.output;
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) throw input_error(fmt::format("{}: cannot be made: {}", folder, error.message()));
@@ -90,6 +101,7 @@ class evaluation {
   void add_group(const run_group& g) {
     if (const auto missing = runner_.missing_program(g)) {
       if (!g.optional) throw input_error(fmt::format("{}: {} is not there; build it first", g.experiment, *missing));
+      if (!left_out_.insert(*missing).second) return;
       fmt::print(stderr, "weir: {} is left out: {} was not built\n", g.experiment, fs::path(*missing).filename().string());
       return;
     }
@@ -121,12 +133,25 @@ class evaluation {
   void show(const result_store& store, const std::string& folder) const {
     if (store.lines().empty()) return;
     const chart_section figures = figures_of(store.header(), store.lines(), store.path());
-    if (options_.json) fmt::print("{}\n", to_json(figures).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-    else fmt::print("{}\nwritten: {}\n", figures_text(figures), store.path());
+    const std::vector<comparison> comparisons = comparisons_of(plan_.comparisons, store.lines());
+    if (options_.json) print_json(figures, comparisons);
+    else print_text(figures, comparisons, store.path());
     const std::string page = folder + "/report.html";
     if (const std::string reason = cannot_report(); !reason.empty()) fmt::print(stderr, "weir: note: no {}: {}\n", page, reason);
     else write_report({store.path()}, page, fmt::format("weir eval {} on {}", plan_.name, machine_word(plan_)));
     if (!options_.json && cannot_report().empty()) fmt::print("written: {}\n", page);
+  }
+
+  void print_json(const chart_section& figures, const std::vector<comparison>& comparisons) const {
+    nlohmann::ordered_json all = to_json(figures);
+    for (const comparison& c : comparisons) all["comparisons"].push_back(comparison_json(c));
+    fmt::print("{}\n", all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  }
+  void print_text(const chart_section& figures, const std::vector<comparison>& comparisons,
+                  const std::string& path) const {
+    fmt::print("{}", figures_text(figures));
+    for (const comparison& c : comparisons) fmt::print("{}", comparison_text(c));
+    fmt::print("\nwritten: {}\n", path);
   }
 
   void say_what_is_missing(const result_store& store) const {
@@ -140,6 +165,7 @@ class evaluation {
   std::vector<std::string> only_;
   group_runner runner_;
   std::vector<run_group> groups_;
+  std::set<std::string> left_out_;   // programs that it was said of
   int failed_ = 0, interrupted_ = 0;
 };
 
@@ -149,7 +175,11 @@ int run_eval(const eval_options& o) {
     return 0;
   }
   if (o.name.empty()) throw input_error("eval needs the name of an evaluation; --list shows them");
-  const plan p = load_plan(o.name, plans_folder(), {.machine = o.machine, .quick = o.quick, .host_nodes = machine::host().node_count()});
+  const plan p = load_plan(o.name, plans_folder(),
+                           {.machine = o.machine,
+                            .quick = o.quick,
+                            .host_nodes = machine::host().node_count(),
+                            .cells = chosen_cells(o)});
   evaluation e(o, p);
   if (o.dry_run) return e.print_commands(), 0;
   return e.run();
@@ -164,8 +194,10 @@ std::shared_ptr<const int> add_eval_command(CLI::App& app) {
   eval->add_option("name", o->name, "Its name, or a file ending in .toml")->type_name("NAME");
   eval->add_flag("--list", o->list, "List the evaluations");
   eval->add_option("--machine", o->machine, "Machine to emulate, or host (default: the host if it has several nodes, else the evaluation's own choice)")->type_name("M");
-  eval->add_flag("--quick", o->quick, "Fewer and smaller runs: does everything work?");
+  eval->add_flag("--quick,--subset", o->quick, "Fewer and smaller runs: does everything work?");
   eval->add_option("--only", o->only, "Run only these experiments")->type_name("E[,E...]");
+  eval->add_option("--cells", o->cells, "Run only cells with these values, several of one with / in between: wavefront/near")
+      ->type_name("C[,C...]");
   eval->add_option("--out", o->output, "Folder for results.jsonl and report.html; what is there is not run again (default: weir-eval/NAME-MACHINE)")->type_name("DIR");
   eval->add_option("--command", o->command, "weir command that is measured (default: this one)")->type_name("FILE");
   eval->add_flag("--dry-run", o->dry_run, "Only print the commands");

@@ -6,6 +6,8 @@
 // line has them where `same` names them.
 #include "figures.hpp"
 
+#include "fields.hpp"
+
 #include <bench/common/kernel.hpp>
 
 #include <fmt/format.h>
@@ -19,41 +21,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 using json_lines = std::vector<json>;
-
-std::string field_text(const json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
-  std::string text;
-  for (const json& each : value) text.append(text.empty() ? "" : "x").append(field_text(each));
-  return text;
-}
-
-// Replaces {FIELD}; nothing if the line has no such field.
-std::optional<std::string> filled(const std::string& form, const json& line) {
-  std::string text;
-  for (std::size_t i = 0; i < form.size(); i++) {
-    const std::size_t end = form[i] == '{' ? form.find('}', i) : std::string::npos;
-    if (end == std::string::npos) {
-      text += form[i];
-      continue;
-    }
-    const auto field = line.find(form.substr(i + 1, end - i - 1));
-    if (field == line.end() || field->is_null()) return std::nullopt;
-    text += field_text(*field);
-    i = end;
-  }
-  return text;
-}
-
-// Does the line have these fields? A list means one of its values.
-bool agrees(const json& line, const json& where) {
-  return std::ranges::all_of(where.items(), [&](const auto& wanted) {
-    const auto field = line.find(wanted.key());
-    if (field == line.end()) return false;
-    const auto equal = [&](const json& value) { return field_text(value) == field_text(*field); };
-    return wanted.value().is_array() ? std::ranges::any_of(wanted.value(), equal) : equal(wanted.value());
-  });
-}
 
 std::optional<double> number(const json& line, const std::string& key) {
   const auto field = line.find(key);
@@ -103,8 +70,8 @@ class drawing {
  private:
   void add(const bar& b) {
     for (const json& line : lines_) {
-      if (!agrees(line, b.where)) continue;
-      const auto group = filled(group_, line), series = filled(b.series, line);
+      if (!has_fields(line, b.where)) continue;
+      const auto group = filled_from(line, group_), series = filled_from(line, b.series);
       const auto value = b.of(line);
       if (!group || !series || !value) continue;
       if (b.baseline.is_null()) sample(*group, *series, *value * factor_);
@@ -116,7 +83,7 @@ class drawing {
     std::vector<double> values;
     for (const json& other : lines_) {
       const auto shares = [&](const std::string& field) { return other.value(field, json()) == line.value(field, json()); };
-      if (!agrees(other, b.baseline) || filled(group_, other) != group || !std::ranges::all_of(b.same, shares)) continue;
+      if (!has_fields(other, b.baseline) || filled_from(other, group_) != group || !std::ranges::all_of(b.same, shares)) continue;
       if (const auto v = b.of(other)) values.push_back(*v);
     }
     return values.empty() ? std::nullopt : std::optional(summed_up(values).median);

@@ -143,6 +143,41 @@ json figure_json(const toml_reader& t, const std::string& section) {
   return f;
 }
 
+json comparison_plan(const toml_reader& t) {
+  t.allow_only({"title", "cell", "contender", "repeat", "value", "without", "subject", "rivals"});
+  json c = json::object();
+  for (const char* key : {"title", "cell", "contender", "repeat", "value", "subject"}) c[key] = t.text(key);
+  if (t.has("without")) c["without"] = table_json(t, "without");
+  c["rivals"] = t.texts("rivals");
+  if (c["rivals"].empty()) t.refuse("key \"rivals\" is missing: expected a text or a list of texts");
+  return c;
+}
+
+// ---------------------------------------------------------------- cells
+
+// A table whose values may be lists stands for all combinations of them.
+std::vector<words> combinations(const toml_reader& t) {
+  std::vector<words> all(1);
+  for (auto&& [key, value] : t.raw()) {
+    const std::vector<std::string> values = t.words(key.str());
+    std::vector<words> longer;
+    for (const words& each : all)
+      for (const std::string& v : values) {
+        longer.push_back(each);
+        longer.back()[std::string(key.str())] = v;
+      }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+bool is_named(const words& cell, const std::string& name) {
+  std::istringstream parts(name);
+  for (std::string part; std::getline(parts, part, '/');)
+    if (std::ranges::none_of(cell, [&](const auto& field) { return field.second == part; })) return false;
+  return true;
+}
+
 // ---------------------------------------------------------------- experiments
 
 class reader {
@@ -150,15 +185,16 @@ class reader {
   reader(const toml::table& root, const std::string& path, const plan_options& o) : root_(root, path), options_(o) {}
 
   plan read(const std::string& name) {
-    root_.allow_only({"title", "source", "machine", "parameters", "cases", "quick", "machines", "experiments", "figures"});
+    root_.allow_only({"title", "source", "machine", "parameters", "cases", "cells", "quick", "machines", "experiments", "figures",
+                      "comparisons"});
     plan_.name = name;
     plan_.title = root_.text("title");
     plan_.source = root_.text("source");
     plan_.quick = options_.quick;
     choose_machine();
     const toml_reader machine = root_.table("machines").table(section_), quick = root_.table("quick");
-    machine.allow_only({"scaling", "emulate", "timeout", "parameters", "cases"});
-    quick.allow_only({"scaling", "parameters", "cases"});
+    machine.allow_only({"scaling", "emulate", "timeout", "parameters", "cases", "cells"});
+    quick.allow_only({"scaling", "parameters", "cases", "cells"});
     plan_.scaling = quick_text(machine.text("scaling", ""), quick);
     plan_.timeout_s = machine.positive("timeout", 1800);
     overlay(parameters_, root_.table("parameters"));
@@ -167,7 +203,10 @@ class reader {
     overlays_ = {quick, machine, root_};
     if (!options_.quick) overlays_.erase(overlays_.begin());
     for (const toml_reader& e : root_.tables("experiments")) add_experiment(e, machine);
+    check_names_of_cells();
     if (plan_.groups.empty()) root_.refuse("there is nothing to run: expected [[experiments]]");
+    plan_.comparisons = json::array();
+    for (const toml_reader& c : root_.tables("comparisons")) plan_.comparisons.push_back(comparison_plan(c));
     plan_.figures = json::array();
     for (const toml_reader& f : root_.tables("figures")) {
       const json figure = figure_json(f, section_);
@@ -209,9 +248,40 @@ class reader {
     e.refuse(*e.raw().get("cases"), "cases", fmt::format("a list of cases, or the name of one in [cases], not \"{}\"", name));
   }
 
+  // Cells of an experiment that were asked for; without any there is one that adds nothing.
+  std::vector<words> cells_of(const toml_reader& e) {
+    if (!e.has("cells")) return {words()};
+    const std::string name = e.text("cells");
+    const auto has_it = [&](const toml_reader& o) { return o.table("cells").has(name); };
+    const auto overlay = std::ranges::find_if(overlays_, has_it);
+    if (overlay == overlays_.end()) e.refuse(*e.raw().get("cells"), "cells", "the name of a list in [cells]");
+    std::vector<words> all;
+    for (const toml_reader& t : overlay->table("cells").tables(name))
+      for (words& cell : combinations(t)) all.push_back(std::move(cell));
+    known_cells_.insert(known_cells_.end(), all.begin(), all.end());
+    if (options_.cells.empty()) return all;
+    std::erase_if(all, [&](const words& cell) {
+      return std::ranges::none_of(options_.cells, [&](const std::string& wanted) { return is_named(cell, wanted); });
+    });
+    return all;
+  }
+
+  void check_names_of_cells() const {
+    for (const std::string& wanted : options_.cells)
+      if (std::ranges::none_of(known_cells_, [&](const words& cell) { return is_named(cell, wanted); }))
+        throw input_error(fmt::format("--cells {}: {} has no such cell on {}", wanted, plan_.name, plan_.machine));
+  }
+
   void add_experiment(const toml_reader& e, const toml_reader& machine) {
-    e.allow_only({"name", "commands", "emulate", "cases", "together", "regions", "machines", "quick", "seconds", "optional"});
+    e.allow_only({"name", "commands", "emulate", "cases", "cells", "turns", "together", "regions", "machines", "quick", "seconds", "optional"});
     if (!meant_for(e, section_) || (options_.quick && !e.truth("quick", true))) return;
+    const std::vector<words> cells = cells_of(e);
+    if (cells.empty()) return;
+    if (!e.has("turns")) return add_cases(e, machine, cells, 0);
+    for (int turn = 1; turn <= e.positive("turns", 1); turn++) add_cases(e, machine, cells, turn);
+  }
+
+  void add_cases(const toml_reader& e, const toml_reader& machine, const std::vector<words>& cells, int turn) {
     const auto together = static_cast<std::size_t>(e.positive("together", 1));
     std::size_t cases = 0;
     for (const toml_reader& c : cases_of(e)) {
@@ -219,11 +289,17 @@ class reader {
       overlay(known, c);
       if (together <= 1 || cases++ % together == 0) plan_.groups.push_back(empty_group(e, machine, known));
       run_group& g = plan_.groups.back();
-      for (const std::string& command : e.texts("commands")) g.programs.push_back(split(filled(e, command, known)));
+      g.turn = turn;
+      for (const words& cell : cells) add_commands(g, e, known, cell);
       if (g.programs.empty() || std::ranges::any_of(g.programs, &arguments::empty)) e.refuse("key \"commands\": expected a program and its arguments, or a list of such");
       if (together <= 1)
         for (auto&& [key, value] : c.raw()) g.fields.emplace_back(key.str(), filled(c, c.word(key.str()), known));
     }
+  }
+
+  static void add_commands(run_group& g, const toml_reader& e, words known, const words& cell) {
+    for (const auto& [key, value] : cell) known[key] = value;
+    for (const std::string& command : e.texts("commands")) g.programs.push_back(split(filled(e, command, known)));
   }
 
   run_group empty_group(const toml_reader& e, const toml_reader& machine, const words& known) const {
@@ -254,6 +330,7 @@ class reader {
   std::string section_;
   words parameters_;
   std::vector<toml_reader> overlays_;   // the one that counts most comes first
+  std::vector<words> known_cells_;
   plan plan_;
 };
 

@@ -21,8 +21,9 @@ struct run_group {
   std::vector<std::pair<std::string, int>> regions;          // marked regions by name; the one without a name is 0
   double expected_seconds = 60;                              // on two CPUs; only for the estimate of the time left
   bool optional = false;                                     // the program may not have been built
+  int turn = 0;                                              // which one, from 1 on; 0 if it is run only once
 
-  // What identifies it among the results: the commands, as a person would type them.
+  // What identifies it among the results, with its turn: the commands, as a person would type them.
   std::string command() const;
 };
 
@@ -32,7 +33,8 @@ struct plan {
   bool quick = false;
   double timeout_s = 0;            // of a group
   std::vector<run_group> groups;
-  nlohmann::ordered_json figures;  // as figures.hpp reads them
+  nlohmann::ordered_json figures;      // as figures.hpp reads them
+  nlohmann::ordered_json comparisons;  // as comparison.hpp reads them
 
   // Options of weir emulate before "--" are in run_group::emulate; on the host it is empty.
   bool emulated() const { return machine != "host"; }
@@ -42,6 +44,7 @@ struct plan_options {
   std::string machine;             // empty: the host if it has several nodes and the file knows it, else the file's own choice
   bool quick = false;
   int host_nodes = 1;
+  std::vector<std::string> cells;  // only cells that one of these names: their values, some or all, with / in between
 };
 
 // Reads NAME.toml in `folder`, or the file if the name ends in .toml. Throws bench::input_error: unknown name (it lists

@@ -102,13 +102,17 @@ void result_store::check_header(const json& first) const {
 void result_store::keep_whole_groups() {
   std::set<std::string> known;
   for (const run_group& g : plan_.groups) known.insert(g.command());
-  std::map<std::string, std::size_t> counts;
+  using identity = std::pair<std::string, int>;
+  const auto identity_of = [](const json& line) {
+    return identity(line.value("command", std::string()), line.value("turn", 0));
+  };
+  std::map<identity, std::size_t> counts;
   for (std::size_t i = 0; i < lines_.size(); i++) {
     const std::string command = lines_[i].value("command", std::string());
     if (!known.contains(command)) throw input_error(fmt::format("{}: line {}: \"{}\" is no run of {} as it is now{}", path_, numbers_[i], command, plan_.name, remedy));
-    counts[command]++;
+    counts[identity_of(lines_[i])]++;
   }
-  const auto partial = [&](const json& line) { return line.value("runs", std::size_t{0}) != counts[line.value("command", std::string())]; };
+  const auto partial = [&](const json& line) { return line.value("runs", std::size_t{0}) != counts[identity_of(line)]; };
   damaged_ |= std::erase_if(lines_, partial) > 0;
 }
 
@@ -133,9 +137,12 @@ void result_store::rewrite() const {
 
 bool result_store::has(const run_group& g) const { return seconds_of(g) > 0; }
 
+bool result_store::belongs(const json& line, const run_group& g) {
+  return line.value("turn", 0) == g.turn && line.value("command", std::string()) == g.command();
+}
+
 double result_store::seconds_of(const run_group& g) const {
-  const std::string command = g.command();
-  const auto found = std::ranges::find_if(lines_, [&](const json& line) { return line.value("command", std::string()) == command; });
+  const auto found = std::ranges::find_if(lines_, [&](const json& line) { return belongs(line, g); });
   return found == lines_.end() ? 0 : std::max(1e-3, found->value("group_seconds", 0.0));
 }
 
@@ -143,6 +150,7 @@ void result_store::add(const run_group& g, const std::vector<json>& lines, doubl
   std::string content;
   for (const json& line : lines) {
     json whole = {{"experiment", g.experiment}, {"command", g.command()}, {"runs", lines.size()}, {"group_seconds", seconds}};
+    if (g.turn != 0) whole["turn"] = g.turn;
     for (const auto& [key, value] : g.fields) whole[key] = value;
     whole.update(line);
     content += dumped(whole);

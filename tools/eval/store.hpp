@@ -29,7 +29,7 @@ class result_store {
   // Seconds that the group took; 0 if it is not there.
   double seconds_of(const run_group& g) const;
   // All lines of one group at once; on the disk before this returns. Each gets "experiment", "command", the case's fields,
-  // "runs" (how many lines there are) and "group_seconds". Throws bench::input_error if the file cannot be written.
+  // "runs" (how many lines there are), "group_seconds" and its turn, if it has some. Throws bench::input_error if the file cannot be written.
   void add(const run_group& g, const std::vector<nlohmann::ordered_json>& lines, double seconds);
 
   const nlohmann::ordered_json& header() const { return header_; }
@@ -38,6 +38,7 @@ class result_store {
 
  private:
   void read();
+  static bool belongs(const nlohmann::ordered_json& line, const run_group& g);
   void check_header(const nlohmann::ordered_json& first) const;
   void keep_whole_groups();
   void rewrite() const;

@@ -49,6 +49,19 @@ class toml_reader {
     return n.as_string()->get();
   }
 
+  // A text or a whole number, or a list of them, as texts.
+  std::vector<std::string> words(std::string_view key) const {
+    const toml::node& n = get(key, "a text or a whole number, or a list of them");
+    if (!n.is_array()) return {word(key)};
+    std::vector<std::string> list;
+    for (const toml::node& each : *n.as_array()) {
+      if (const auto number = each.value_exact<std::int64_t>()) list.push_back(std::to_string(*number));
+      else if (each.is_string()) list.push_back(each.as_string()->get());
+      else refuse(each, key, "a text or a whole number, or a list of them");
+    }
+    return list;
+  }
+
   bool truth(std::string_view key, bool otherwise) const {
     if (!has(key)) return otherwise;
     const auto value = table_->get(key)->value_exact<bool>();
