@@ -45,7 +45,7 @@ struct options {
 };
 
 double seconds_of(const auto& what) {
-  const stopwatch watch;
+  const weir::bench::stopwatch watch;
   what();
   return watch.seconds();
 }

@@ -10,7 +10,7 @@
 //   loop     parallel_for, parallel_reduce: a range cut into chunks that the workers share
 //   node     a NUMA node: memory, and possibly no CPU
 //   worker   a thread bound to a CPU, or to all CPUs of a node; that node is its own
-//   policy   a named composition of queue discipline, task placement and buffer allocation
+//   policy   where tasks run, and where and when their data get memory; a program may bring its own
 #pragma once
 
 #include <weir/access.hpp>
@@ -21,6 +21,7 @@
 #include <weir/graph.hpp>
 #include <weir/numa.hpp>
 #include <weir/parallel.hpp>
+#include <weir/policy.hpp>
 #include <weir/runtime.hpp>
 #include <weir/scope.hpp>
 #include <weir/statistics.hpp>

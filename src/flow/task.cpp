@@ -27,19 +27,37 @@ void shared::addresses_forget_done() { addresses->forget_done(); }
 
 namespace {
 
-// An update becomes the owner of its predecessor's buffer; only if read views still look at that one, it copies.
+// Whether to bring an update's data here pays: they lie on another node, and the task takes so long that it may well look at
+// all of them. Then what follows it finds them where it ran, as with a task that writes a new version.
+bool moves_here(const context& c, const version& old, const frame& task) {
+  if (old.bytes == 0 || old.node < 0 || old.node == c.node) return false;
+  const auto nodes = static_cast<std::size_t>(c.common.nodes), from = static_cast<std::size_t>(old.node);
+  const double ns_per_byte = c.common.ns_per_byte[from * nodes + static_cast<std::size_t>(c.node)];
+  return task.ops->typical_ns.load(std::memory_order_relaxed) >= static_cast<double>(old.bytes) * ns_per_byte;
+}
+
+void copy_here(context& c, version& v, const version& old) {
+  const memory::block b = c.buffers.allocate(v.bytes, c.node);
+  v.buffer = b.data;
+  v.node = static_cast<std::int16_t>(b.place);
+  std::memcpy(v.buffer, old.buffer, v.bytes);
+}
+
+// An update becomes the owner of its predecessor's buffer. It copies if read views still look at that one, or if the data
+// should lie elsewhere.
 void take_over(context& c, version& v, access& a) {
   version& old = *a.source;
   if (old.users.load(std::memory_order_acquire) == version::has_heir) {  // nobody else is left
-    v.buffer = old.buffer;
-    v.node = old.node;
-    old.buffer = nullptr;
-  } else if (v.bytes != 0) {
-    const memory::block b = c.buffers.allocate(v.bytes, c.node);
-    v.buffer = b.data;
-    v.node = static_cast<std::int16_t>(b.place);
-    std::memcpy(v.buffer, old.buffer, v.bytes);
+    if (!c.common.moves_updates || !moves_here(c, old, *a.task())) [[likely]] {
+      v.buffer = old.buffer;
+      v.node = old.node;
+      old.buffer = nullptr;
+      return;
+    }
+  } else if (v.bytes == 0) {
+    return;
   }
+  copy_here(c, v, old);
 }
 
 }  // namespace

@@ -1,111 +1,101 @@
-// The table of policies, and reading "NAME:parameter=value,...".
+// All policies there are, and reading "NAME:parameter=value,...".
 #include "place/place.hpp"
 
 #include <weir/error.hpp>
 
-#include <array>
-#include <charconv>
-#include <cmath>
+#include <algorithm>
+#include <mutex>
 
-namespace weir::place {
+namespace weir {
+namespace place::built_in {
+
+void register_all();  // made by CMake from the names of the files in policies/
+
+}  // namespace place::built_in
+
 namespace {
 
-using flow::allocation;
-
-struct entry {
-  std::string_view name;
-  queues discipline;
-  placement_rule rule;
-  allocation outputs;
-  std::string_view parameters;  // names it takes, separated by spaces
+struct registry {
+  std::mutex lock;
+  std::vector<detail::policy_kind> kinds;
+  std::vector<std::string> registered_twice;
 };
 
-// The three heuristics that Drebes et al. evaluate one by one (PACT 2016, section 5.1) are all here, so that each can
-// be measured alone.
-constexpr std::array<entry, 9> table{{
-    {"fifo", queues::central, nullptr, allocation::first_touch, ""},
-    {"steal", queues::deques, nullptr, allocation::at_creation, ""},
-    {"push-inputs", queues::inboxes, push_inputs, allocation::at_creation, "threshold"},
-    {"push-outputs", queues::inboxes, push_outputs, allocation::at_creation, "threshold"},
-    {"push-weighted", queues::inboxes, push_weighted, allocation::at_creation, "in out threshold"},
-    {"deferred", queues::deques, nullptr, allocation::deferred, ""},
-    {"local", queues::inboxes, push_inputs, allocation::deferred, "threshold stride"},
-    {"interleave", queues::deques, nullptr, allocation::interleaved, ""},
-    {"node-queues", queues::nodes, nullptr, allocation::deferred, ""},
-}};
-
-std::string known_names() {
-  std::string all;
-  for (const entry& e : table) all += (all.empty() ? "" : ", ") + std::string(e.name);
-  return all;
+registry& all() {
+  static registry the_registry;
+  return the_registry;
 }
 
-[[noreturn]] void bad(std::string_view policy, const std::string& what) { throw configuration_error("policy " + std::string(policy) + ": " + what); }
-
-// A number, for byte counts with an optional KiB, MiB or GiB.
-double number(std::string_view policy, std::string_view key, std::string_view text, bool bytes) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  double factor = 1;
-  if (bytes && unit == "KiB") factor = 1024;
-  else if (bytes && unit == "MiB") factor = 1024.0 * 1024;
-  else if (bytes && unit == "GiB") factor = 1024.0 * 1024 * 1024;
-  else if (!unit.empty()) value = -1;
-  if (error != std::errc() || !std::isfinite(value) || value < 0 || value * factor > 1e18)
-    bad(policy, "parameter " + std::string(key) + "=" + std::string(text) + ": expected a number of 0 or more" + (bytes ? ", in bytes or with KiB, MiB, GiB" : ""));
-  return value * factor;
+void register_built_in() {
+  static std::once_flag done;
+  std::call_once(done, place::built_in::register_all);
 }
 
-bool takes(const entry& e, std::string_view key) {
-  std::string_view rest = e.parameters;
-  while (!rest.empty()) {
-    const auto space = rest.find(' ');
-    if (rest.substr(0, space) == key) return true;
-    rest = space == std::string_view::npos ? "" : rest.substr(space + 1);
+detail::policy_kind find(std::string_view name) {
+  register_built_in();
+  {
+    const std::lock_guard guard(all().lock);
+    const auto& twice = all().registered_twice;
+    if (std::find(twice.begin(), twice.end(), name) != twice.end())
+      throw configuration_error("policy \"" + std::string(name) + "\" is registered twice; expected one policy of a name");
+    for (const detail::policy_kind& k : all().kinds)
+      if (k.name == name) return k;
   }
-  return false;
+  std::string known;
+  for (const std::string& n : policy_names()) known += (known.empty() ? "" : ", ") + n;
+  throw configuration_error("unknown policy \"" + std::string(name) + "\"; known: " + known);
 }
 
-void set(policy& p, const entry& e, std::string_view assignment) {
-  const auto equals = assignment.find('=');
-  const std::string_view key = assignment.substr(0, equals);
-  if (!takes(e, key)) bad(p.name, "unknown parameter \"" + std::string(key) + "\"; " + (e.parameters.empty() ? "it takes none" : "it takes: " + std::string(e.parameters)));
-  if (equals == std::string_view::npos) bad(p.name, "parameter " + std::string(key) + " has no value; write " + std::string(key) + "=VALUE");
-  const std::string_view text = assignment.substr(equals + 1);
-  if (key == "threshold") p.chosen.push_threshold_bytes = static_cast<std::uint64_t>(number(p.name, key, text, true));
-  if (key == "stride") {
-    const double stride = number(p.name, key, text, false);
-    if (stride < 1 || stride > 1e9) bad(p.name, "parameter stride=" + std::string(text) + ": expected 1 to 1000000000");
-    p.chosen.stride = static_cast<std::uint32_t>(stride);
+flow::allocation allocation_of(policy::memory m) {
+  switch (m) {
+    case policy::memory::deferred: return flow::allocation::deferred;
+    case policy::memory::at_creation: return flow::allocation::at_creation;
+    case policy::memory::first_touch: return flow::allocation::first_touch;
+    case policy::memory::interleaved: return flow::allocation::interleaved;
   }
-  if (key == "in") p.chosen.weight_in = number(p.name, key, text, false);
-  if (key == "out") p.chosen.weight_out = number(p.name, key, text, false);
+  throw configuration_error("a policy's outputs() is none of weir::policy::memory");
 }
 
 }  // namespace
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const entry& e : table) all.emplace_back(e.name);
-  return all;
+void detail::register_policy(const policy_kind& k) {
+  const std::lock_guard guard(all().lock);
+  for (const policy_kind& other : all().kinds)
+    if (other.name == k.name) {
+      all().registered_twice.emplace_back(k.name);  // before main() nobody would catch what this throws
+      return;
+    }
+  all().kinds.push_back(k);
 }
 
-policy parse(std::string_view specification) {
+std::vector<std::string> policy_names() {
+  register_built_in();
+  const std::lock_guard guard(all().lock);
+  std::vector<std::string> names;
+  for (const detail::policy_kind& k : all().kinds) names.emplace_back(k.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<policy_parameters::description> policy_parameters_of(std::string_view name) {
+  policy_parameters none(name, "");
+  static_cast<void>(find(name).make(none));
+  return none.all();
+}
+
+namespace place {
+
+chosen parse(std::string_view specification) {
   const auto colon = specification.find(':');
   const std::string_view name = specification.substr(0, colon);
-  for (const entry& e : table) {
-    if (e.name != name) continue;
-    policy p{std::string(name), e.discipline, e.rule, e.outputs, {}};
-    std::string_view rest = colon == std::string_view::npos ? "" : specification.substr(colon + 1);
-    while (!rest.empty()) {
-      const auto comma = rest.find(',');
-      set(p, e, rest.substr(0, comma));
-      rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
-    }
-    return p;
-  }
-  throw configuration_error("unknown policy \"" + std::string(name) + "\"; known: " + known_names());
+  const detail::policy_kind kind = find(name);
+  policy_parameters parameters(name, colon == std::string_view::npos ? "" : specification.substr(colon + 1));
+  std::unique_ptr<policy> object = kind.make(parameters);
+  parameters.refuse_others();
+  const policy::queues discipline = object->where_tasks_wait();
+  const flow::allocation outputs = allocation_of(object->outputs());
+  return {std::string(name), std::move(object), discipline, outputs, kind.places, kind.orders_victims, kind.observes};
 }
 
-}  // namespace weir::place
+}  // namespace place
+}  // namespace weir

@@ -24,13 +24,12 @@ std::string refusal(std::string_view specification) {
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(registry, every_name_is_a_policy) {
-  const std::vector<std::string> all = names();
+  const std::vector<std::string> all = policy_names();
   EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
   for (const std::string& name : all) {
-    const policy p = parse(name);
+    const chosen p = parse(name);
     EXPECT_EQ(p.name, name);
-    // Only where there are inboxes can a task be placed elsewhere.
-    EXPECT_EQ(p.rule != nullptr, p.discipline == queues::inboxes) << name;
+    EXPECT_NE(p.object, nullptr);
   }
 }
 
@@ -40,27 +39,43 @@ TEST(registry, the_papers_compositions) {
   EXPECT_EQ(parse("local").outputs, flow::allocation::deferred);
   EXPECT_EQ(parse("interleave").outputs, flow::allocation::interleaved);
   EXPECT_EQ(parse("fifo").outputs, flow::allocation::first_touch);
-  EXPECT_EQ(parse("node-queues").discipline, queues::nodes);
-  EXPECT_EQ(parse("push-inputs").rule, &push_inputs);
-  EXPECT_EQ(parse("push-outputs").rule, &push_outputs);
-  EXPECT_EQ(parse("push-weighted").rule, &push_weighted);
+  EXPECT_EQ(parse("node-queues").discipline, policy::queues::nodes);
+  for (const char* name : {"push-inputs", "push-outputs", "push-weighted", "local"}) EXPECT_TRUE(parse(name).places) << name;
+  for (const char* name : {"fifo", "steal", "deferred", "interleave", "node-queues"}) EXPECT_FALSE(parse(name).places) << name;
 }
 
 TEST(registry, parameters_are_read) {
-  const policy p = parse("push-weighted:in=0.5,out=3,threshold=64KiB");
-  EXPECT_EQ(p.name, "push-weighted");
-  EXPECT_EQ(p.chosen.weight_in, 0.5);
-  EXPECT_EQ(p.chosen.weight_out, 3);
-  EXPECT_EQ(p.chosen.push_threshold_bytes, 65536u);
-  EXPECT_EQ(parse("local:threshold=0").chosen.push_threshold_bytes, 0u);
-  EXPECT_EQ(parse("local:threshold=1.5MiB").chosen.push_threshold_bytes, 3u << 19);
-  EXPECT_EQ(parse("local:threshold=2GiB").chosen.push_threshold_bytes, std::uint64_t{2} << 30);
+  for (const char* good : {"push-weighted:in=0.5,out=3,threshold=64KiB", "local:threshold=0", "local:threshold=1.5MiB",
+                           "local:threshold=2GiB,stride=7", "local:"})
+    EXPECT_NO_THROW(static_cast<void>(parse(good))) << good;
+  policy_parameters p("p", "a=0.5,b=64KiB,c=1.5MiB,d=12");
+  EXPECT_EQ(p.number("a", 1, 0, 2, ""), 0.5);
+  EXPECT_EQ(p.bytes("b", 1, ""), 65536u);
+  EXPECT_EQ(p.bytes("c", 1, ""), 3u << 19);
+  EXPECT_EQ(p.count("d", 1, 1, 12, ""), 12u);
+  EXPECT_EQ(p.number("e", 3, 0, 4, ""), 3) << "what is usual";
+  EXPECT_NO_THROW(p.refuse_others());
+}
+
+TEST(registry, parameters_are_listed) {
+  const auto all = policy_parameters_of("local");
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].name, "threshold");
+  EXPECT_EQ(all[0].usual, "1024");
+  EXPECT_EQ(all[1].name, "stride");
+  EXPECT_EQ(all[1].range, "1 to 1000000000");
+  EXPECT_TRUE(policy_parameters_of("steal").empty());
+}
+
+TEST(registry, out_of_range_is_answered_with_the_range) {
+  EXPECT_TRUE(contains(refusal("local:stride=0"), "1 to 1000000000"));
+  EXPECT_TRUE(contains(refusal("local:stride=1.5"), "whole number"));
 }
 
 TEST(registry, unknown_names_are_answered_with_the_known_ones) {
   for (const char* bad : {"", "lokal", "LOCAL", "local ", "push", "steal,local"}) {
     const std::string message = refusal(bad);
-    for (const std::string& name : names()) EXPECT_TRUE(contains(message, name)) << message;
+    for (const std::string& name : policy_names()) EXPECT_TRUE(contains(message, name)) << message;
     EXPECT_TRUE(contains(message, std::string("\"") + bad + "\"")) << message;
   }
 }

@@ -10,141 +10,144 @@ namespace weir::place {
 namespace {
 
 using detail::node_unknown;
+using wish = policy::wish;
+constexpr int here = policy::here;
+constexpr const char *by_inputs = "local", *by_outputs = "push-outputs", *by_both = "push-weighted";
 
-TEST(push_inputs, goes_to_the_node_with_most_bytes) {
+TEST(by_inputs, goes_to_the_node_with_most_bytes) {
   test_view v(machine::synthetic(4, 1));
-  EXPECT_EQ(v.ask(push_inputs, {{4096, 2}}), 2);
-  EXPECT_EQ(v.ask(push_inputs, {{4096, 2}, {8192, 3}}), 3);
-  EXPECT_EQ(v.ask(push_inputs, {{4096, 2}, {8192, 3}, {5000, 2}}), 2);  // 9096 together
-  EXPECT_EQ(v.ask(push_inputs, {{4096, 2}}, {{1 << 20, 1}}), 2);        // outputs do not matter
-  EXPECT_EQ(v.from(2).ask(push_inputs, {{4096, 2}}), 2);
+  EXPECT_EQ(v.ask(by_inputs, {{4096, 2}}), 2);
+  EXPECT_EQ(v.ask(by_inputs, {{4096, 2}, {8192, 3}}), 3);
+  EXPECT_EQ(v.ask(by_inputs, {{4096, 2}, {8192, 3}, {5000, 2}}), 2);  // 9096 together
+  EXPECT_EQ(v.ask(by_inputs, {{4096, 2}}, {{1 << 20, 1}}), 2);        // outputs do not matter
+  EXPECT_EQ(v.from(2).ask(by_inputs, {{4096, 2}}), 2);
 }
 
-TEST(push_inputs, small_tasks_stay) {
+TEST(by_inputs, small_tasks_stay) {
   test_view v(machine::synthetic(2, 1));
-  v.threshold(1024);
-  EXPECT_EQ(v.ask(push_inputs, {{1023, 1}}), here);
-  EXPECT_EQ(v.ask(push_inputs, {{1024, 1}}), 1);
-  EXPECT_EQ(v.ask(push_inputs, {{512, 1}, {512, 1}}), 1);
-  EXPECT_EQ(v.ask(push_inputs, {{600, 1}, {500, 0}}), 1);  // the sum counts for the threshold
-  EXPECT_EQ(v.ask(push_inputs, {{600, 1}, {500, node_unknown}}), 1);
-  EXPECT_EQ(v.threshold(0).ask(push_inputs, {{1, 1}}), 1);
+  v.with("threshold=1024");
+  EXPECT_EQ(v.ask(by_inputs, {{1023, 1}}), here);
+  EXPECT_EQ(v.ask(by_inputs, {{1024, 1}}), 1);
+  EXPECT_EQ(v.ask(by_inputs, {{512, 1}, {512, 1}}), 1);
+  EXPECT_EQ(v.ask(by_inputs, {{600, 1}, {500, 0}}), 1);  // the sum counts for the threshold
+  EXPECT_EQ(v.ask(by_inputs, {{600, 1}, {500, node_unknown}}), 1);
+  EXPECT_EQ(v.with("threshold=0").ask(by_inputs, {{1, 1}}), 1);
 }
 
-TEST(push_inputs, a_tie_of_two_goes_to_the_node_that_was_ready_first) {
+TEST(by_inputs, a_tie_of_two_goes_to_the_node_that_was_ready_first) {
   test_view v(machine::synthetic(4, 1));
-  EXPECT_EQ(v.from(1).ask(push_inputs, {{4096, 1}, {4096, 3}}), 3);
-  EXPECT_EQ(v.from(3).ask(push_inputs, {{4096, 1}, {4096, 3}}), 1);
-  EXPECT_EQ(v.from(3).ask(push_inputs, {{4096, 1}, {8192, 3}}), 3);
+  EXPECT_EQ(v.from(1).ask(by_inputs, {{4096, 1}, {4096, 3}}), 3);
+  EXPECT_EQ(v.from(3).ask(by_inputs, {{4096, 1}, {4096, 3}}), 1);
+  EXPECT_EQ(v.from(3).ask(by_inputs, {{4096, 1}, {8192, 3}}), 3);
   // Equal on all nodes: nothing is gained by going.
-  EXPECT_EQ(v.from(2).ask(push_inputs, {{4096, 0}, {4096, 1}, {4096, 2}, {4096, 3}}), 2);
+  EXPECT_EQ(v.from(2).ask(by_inputs, {{4096, 0}, {4096, 1}, {4096, 2}, {4096, 3}}), 2);
 }
 
-TEST(push_inputs, what_is_updated_counts_twice) {
+TEST(by_inputs, what_is_updated_counts_twice) {
   test_view v(machine::synthetic(4, 1));
-  EXPECT_EQ(v.ask(push_inputs, {{4096, 1}, {3000, 2, true}}), 2);
-  EXPECT_EQ(v.ask(push_inputs, {{4096, 1}, {2000, 2, true}}), 1);
-  EXPECT_EQ(v.from(1).ask(push_inputs, {{4096, 1}, {4096, 1}, {4096, 3, true}}), 3);
+  EXPECT_EQ(v.ask(by_inputs, {{4096, 1}, {3000, 2, true}}), 2);
+  EXPECT_EQ(v.ask(by_inputs, {{4096, 1}, {2000, 2, true}}), 1);
+  EXPECT_EQ(v.from(1).ask(by_inputs, {{4096, 1}, {4096, 1}, {4096, 3, true}}), 3);
 }
 
-TEST(push_inputs, what_is_nowhere_decides_nothing) {
+TEST(by_inputs, what_is_nowhere_decides_nothing) {
   test_view v(machine::synthetic(4, 1));
-  EXPECT_EQ(v.ask(push_inputs, {{1 << 20, node_unknown}}), here);
-  EXPECT_EQ(v.ask(push_inputs, {{1 << 20, node_unknown}, {64, 3}}), 3);
-  EXPECT_EQ(v.ask(push_inputs, {{0, 3}, {4096, 2}}), 2);
+  EXPECT_EQ(v.ask(by_inputs, {{1 << 20, node_unknown}}), here);
+  EXPECT_EQ(v.ask(by_inputs, {{1 << 20, node_unknown}, {64, 3}}), 3);
+  EXPECT_EQ(v.ask(by_inputs, {{0, 3}, {4096, 2}}), 2);
 }
 
-TEST(push_inputs, nodes_without_workers_are_never_chosen) {
+TEST(by_inputs, nodes_without_workers_are_never_chosen) {
   test_view v(machine::synthetic(4, 1));
   v.without_worker(3);
-  const int chosen = v.ask(push_inputs, {{1 << 20, 3}});
+  const int chosen = v.ask(by_inputs, {{1 << 20, 3}});
   EXPECT_TRUE(chosen == here || v.has_worker(chosen));
   // The nearest node with workers: on this machine 2 is nearer to 3 than 0 and 1 are.
   machine::description m = machine::synthetic(4, 1, 30);
   m.distance[2 * 4 + 3] = m.distance[3 * 4 + 2] = 15;
   test_view near(m);
   near.without_worker(3);
-  EXPECT_EQ(near.ask(push_inputs, {{1 << 20, 3}}), 2);
+  EXPECT_EQ(near.ask(by_inputs, {{1 << 20, 3}}), 2);
   // Who asks may itself be no worker's node (a thread of the program).
-  EXPECT_EQ(near.from(3).ask(push_inputs, {{1 << 20, 3}}), 2);
-  EXPECT_EQ(near.from(-1).ask(push_inputs, {{1 << 20, 1}}), 1);
+  EXPECT_EQ(near.from(3).ask(by_inputs, {{1 << 20, 3}}), 2);
+  EXPECT_EQ(near.from(-1).ask(by_inputs, {{1 << 20, 1}}), 1);
 }
 
-TEST(push_inputs, a_place_between_may_be_cheapest) {
+TEST(by_inputs, a_place_between_may_be_cheapest) {
   // A line of three nodes: 0 -- 1 -- 2. Data at both ends are cheapest to read from the middle.
   machine::description m = machine::synthetic(3, 1);
   m.distance = {10, 20, 60, 20, 10, 20, 60, 20, 10};
   test_view v(m);
-  EXPECT_EQ(v.ask(push_inputs, {{1000, 0}, {1000, 2}}), 1);       // 40'000 against 70'000
-  EXPECT_EQ(v.ask(push_inputs, {{10'000, 0}, {1000, 2}}), 0);
+  EXPECT_EQ(v.ask(by_inputs, {{1000, 0}, {1000, 2}}), 1);       // 40'000 against 70'000
+  EXPECT_EQ(v.ask(by_inputs, {{10'000, 0}, {1000, 2}}), 0);
 }
 
-TEST(push_inputs, measured_latencies_count_more_than_firmware_distances) {
+TEST(by_inputs, measured_latencies_count_more_than_firmware_distances) {
   machine::description m = machine::synthetic(3, 1, 20);
   // Firmware: 1 and 2 are equally far from 0. Measured: 2 is much nearer.
   m.read_ns = {100, 400, 150, 400, 100, 400, 150, 400, 100};
   test_view v(m);
   // From 1: 100 a + 400 b; from 2: 400 a + 100 b. Node 0 reads 400 a + 150 b.
-  EXPECT_EQ(v.from(0).ask(push_inputs, {{1000, 1}, {1100, 2}}), 2);
+  EXPECT_EQ(v.from(0).ask(by_inputs, {{1000, 1}, {1100, 2}}), 2);
   v.without_worker(2);
-  EXPECT_EQ(v.from(1).ask(push_inputs, {{4096, 2}}), 0);  // by the firmware 1 would have stayed
+  EXPECT_EQ(v.from(1).ask(by_inputs, {{4096, 2}}), 0);  // by the firmware 1 would have stayed
 }
 
-TEST(push_outputs, uses_writing_costs) {
+TEST(by_outputs, uses_writing_costs) {
   machine::description m = machine::synthetic(3, 1);
   m.read_ns = {100, 200, 900, 200, 100, 200, 900, 200, 100};
   m.write_ns = {100, 900, 200, 900, 100, 900, 200, 900, 100};
   test_view v(m);
   v.without_worker(2);
-  EXPECT_EQ(v.from(0).ask(push_inputs, {{4096, 2}}), 1);
-  EXPECT_EQ(v.from(1).ask(push_outputs, {}, {{4096, 2}}), 0);
+  EXPECT_EQ(v.from(0).ask(by_inputs, {{4096, 2}}), 1);
+  EXPECT_EQ(v.from(1).ask(by_outputs, {}, {{4096, 2}}), 0);
 }
 
-TEST(push_outputs, goes_where_the_outputs_are) {
+TEST(by_outputs, goes_where_the_outputs_are) {
   test_view v(machine::synthetic(4, 1));
-  EXPECT_EQ(v.ask(push_outputs, {{1 << 20, 1}}, {{4096, 3}}), 3);
-  EXPECT_EQ(v.ask(push_outputs, {{1 << 20, 1}}, {{100, 3}}), here);  // inputs do not count for the threshold
-  EXPECT_EQ(v.ask(push_outputs, {}, {{4096, node_unknown}}), here);  // deferred: no memory yet
+  EXPECT_EQ(v.ask(by_outputs, {{1 << 20, 1}}, {{4096, 3}}), 3);
+  EXPECT_EQ(v.ask(by_outputs, {{1 << 20, 1}}, {{100, 3}}), here);  // inputs do not count for the threshold
+  EXPECT_EQ(v.ask(by_outputs, {}, {{4096, node_unknown}}), here);  // deferred: no memory yet
 }
 
-TEST(push_weighted, weighs_reads_and_writes) {
+TEST(by_both, weighs_reads_and_writes) {
   test_view v(machine::synthetic(4, 1));
   // Defaults: a byte written weighs as two read.
-  EXPECT_EQ(v.ask(push_weighted, {{4096, 1}}, {{3000, 2}}), 2);
-  EXPECT_EQ(v.ask(push_weighted, {{4096, 1}}, {{2000, 2}}), 1);
-  v.chosen.weight_out = 1;
-  EXPECT_EQ(v.ask(push_weighted, {{4096, 1}}, {{3000, 2}}), 1);
-  v.chosen.weight_in = 0;
-  EXPECT_EQ(v.ask(push_weighted, {{1 << 20, 1}}, {{3000, 2}}), 2);
-  EXPECT_EQ(v.ask(push_weighted, {{600, 1}}, {{500, 2}}), 2);  // both count for the threshold
-  EXPECT_EQ(v.ask(push_weighted, {{500, 1}}, {{500, 2}}), here);
+  EXPECT_EQ(v.ask(by_both, {{4096, 1}}, {{3000, 2}}), 2);
+  EXPECT_EQ(v.ask(by_both, {{4096, 1}}, {{2000, 2}}), 1);
+  v.with("out=1");
+  EXPECT_EQ(v.ask(by_both, {{4096, 1}}, {{3000, 2}}), 1);
+  v.with("out=1,in=0");
+  EXPECT_EQ(v.ask(by_both, {{1 << 20, 1}}, {{3000, 2}}), 2);
+  EXPECT_EQ(v.ask(by_both, {{600, 1}}, {{500, 2}}), 2);  // both count for the threshold
+  EXPECT_EQ(v.ask(by_both, {{500, 1}}, {{500, 2}}), here);
 }
 
-TEST(push_inputs, initial_tasks_are_dealt_out) {
+TEST(by_inputs, initial_tasks_are_dealt_out) {
   test_view v(machine::synthetic(3, 1));
   test_task fill({}, {{4096, node_unknown}});
-  for (int expected : {0, 1, 2, 0, 1}) EXPECT_EQ(v.ask(push_inputs, fill.get()), expected);
+  for (int expected : {0, 1, 2, 0, 1}) EXPECT_EQ(v.ask(by_inputs, fill.get()), expected);
   test_view two(machine::synthetic(3, 1));
-  two.chosen.stride = 2;
-  for (int expected : {0, 0, 1, 1, 2, 2, 0}) EXPECT_EQ(two.ask(push_inputs, fill.get()), expected);
+  two.with("stride=2");
+  for (int expected : {0, 0, 1, 1, 2, 2, 0}) EXPECT_EQ(two.ask(by_inputs, fill.get()), expected);
 }
 
-TEST(push_inputs, says_which_tasks_are_initial) {
+TEST(by_inputs, says_which_tasks_are_initial) {
   test_view v(machine::synthetic(3, 1));
   test_task fill({}, {{4096, node_unknown}}), reader({{4096, 2}}, {{4096, node_unknown}});
-  EXPECT_EQ(v.ask_wish(push_inputs, fill.get()), wish(0, true));
-  EXPECT_EQ(v.ask_wish(push_inputs, reader.get()), wish(2, false));
+  EXPECT_TRUE(v.ask_wish(by_inputs, fill.get()).initial);
+  EXPECT_EQ(v.ask_wish(by_inputs, reader.get()), wish(2, false, 4096));
 }
 
-TEST(push_inputs, initial_tasks_that_belong_somewhere_stay) {
+TEST(by_inputs, initial_tasks_that_belong_somewhere_stay) {
   test_view v(machine::synthetic(3, 1));
   test_task small({}, {{100, node_unknown}}), nothing({}, {}), placed({}, {{4096, 2}}), fill({}, {{4096, node_unknown}});
-  EXPECT_EQ(v.ask(push_inputs, small.get()), here);
-  EXPECT_EQ(v.ask(push_inputs, nothing.get()), here);
-  EXPECT_EQ(v.ask(push_inputs, placed.get()), here);
+  EXPECT_EQ(v.ask(by_inputs, small.get()), here);
+  EXPECT_EQ(v.ask(by_inputs, nothing.get()), here);
+  EXPECT_EQ(v.ask(by_inputs, placed.get()), here);
   test_task parent({{4096, 1}}, {}), control({{8, 1}}, {});
-  EXPECT_EQ(v.ask(push_inputs, fill.get(), parent.get()), here);      // part of a task that was placed
-  EXPECT_NE(v.ask(push_inputs, fill.get(), control.get()), here);     // a control program has no data to speak of
+  EXPECT_EQ(v.ask(by_inputs, fill.get(), parent.get()), here);      // part of a task that was placed
+  EXPECT_NE(v.ask(by_inputs, fill.get(), control.get()), here);     // a control program has no data to speak of
 }
 
 // What a node's memory costs more from elsewhere than from its own node obeys the triangle inequality.
@@ -158,7 +161,7 @@ bool detours_do_not_pay(const machine::description& m) {
 
 // A task whose main input decides alone must end up where all its inputs together would have sent it, on every machine
 // where the short cut is exact. Elsewhere (opteron-64, quad-opteron-8347, cxl) a node between may be cheaper.
-TEST(push_inputs, a_main_input_decides_as_all_inputs_would) {
+TEST(by_inputs, a_main_input_decides_as_all_inputs_would) {
   std::mt19937 random(12345);
   int checked = 0;
   for (const auto& file : std::filesystem::directory_iterator(WEIR_SOURCE_FOLDER "/machines")) {
@@ -177,7 +180,7 @@ TEST(push_inputs, a_main_input_decides_as_all_inputs_would) {
       inputs.push_back({rest + 1025 + random() % 1000, static_cast<int>(random() % nodes)});
       std::shuffle(inputs.begin(), inputs.end(), random);
       v.from(static_cast<int>(random() % nodes));
-      const int chosen = v.ask(push_inputs, inputs);  // compares
+      const int chosen = v.ask(by_inputs, inputs);  // compares
       ASSERT_FALSE(HasFailure()) << file.path() << ", " << inputs.size() << " inputs, chosen " << chosen;
     }
   }
@@ -188,13 +191,13 @@ TEST(rules, tasks_on_very_many_nodes_are_weighed_by_their_first_ones) {
   test_view v(machine::synthetic(64, 1));
   std::vector<part> inputs;
   for (int n = 20; n < 64; n++) inputs.push_back({4096, n});
-  for (placement_rule rule : {push_inputs, push_weighted}) {
+  for (const char* rule : {by_inputs, by_both}) {
     EXPECT_EQ(v.from(0).ask(rule, inputs), 20);   // none of its bytes are here, and equal ones on each of the others
     EXPECT_EQ(v.from(25).ask(rule, inputs), 25);  // one of the first
     EXPECT_EQ(v.from(63).ask(rule, inputs), 20);  // beyond the first ones
   }
   inputs.insert(inputs.begin() + 3, {4096, 30});  // now 30 holds twice as much
-  for (placement_rule rule : {push_inputs, push_weighted}) EXPECT_EQ(v.from(25).ask(rule, inputs), 30);
+  for (const char* rule : {by_inputs, by_both}) EXPECT_EQ(v.from(25).ask(rule, inputs), 30);
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace weir::place {
@@ -58,7 +60,8 @@ class test_task {
   std::uint16_t main_ = flow::frame::no_main_input;
 };
 
-// A worker's view of a machine, on which every node with CPUs has one worker unless said otherwise.
+// A worker that asks policies where tasks should run, on a machine on which every node with CPUs has one worker unless said
+// otherwise. A policy keeps its state until anything is changed.
 class test_view {
  public:
   explicit test_view(machine::description m, int node = 0) : machine_(std::move(m)), node_(node) {
@@ -69,8 +72,10 @@ class test_view {
     node_ = node;
     return *this;
   }
-  test_view& threshold(std::uint64_t bytes) {
-    chosen.push_threshold_bytes = bytes;
+  // Parameters of the policies that are asked from here on: "name=value,...".
+  test_view& with(const std::string& parameters) {
+    parameters_ = parameters;
+    policies_.clear();
     return *this;
   }
   test_view& without_worker(int node) {
@@ -80,31 +85,40 @@ class test_view {
   }
   const machine::description& machine() const { return machine_; }
   bool has_worker(int node) const { return has_worker_[static_cast<std::size_t>(node)] != 0; }
-  wish ask_wish(placement_rule rule, flow::frame* task, flow::frame* running = nullptr) {
-    return rule({machine_, chosen, has_worker_, workers_, node_, running, own_}, task);
+  policy::wish ask_wish(const std::string& name, flow::frame* task, flow::frame* running = nullptr) {
+    const auto [found, is_new] = policies_.try_emplace(name);
+    if (is_new) {
+      found->second = parse(parameters_.empty() ? name : name + ":" + parameters_);
+      found->second.object->begin(seen_);
+    }
+    atomic<bool> said{false};
+    const policy::wish w = place::ask(*found->second.object, seen_, *task, {0, node_, running}, said);
+    EXPECT_FALSE(said.load(std::memory_order_relaxed));
+    return w;
   }
-  int ask(placement_rule rule, flow::frame* task, flow::frame* running = nullptr) { return ask_wish(rule, task, running).node; }
-  int ask(placement_rule rule, const std::vector<part>& inputs, const std::vector<part>& outputs = {}) {
+  int ask(const std::string& name, flow::frame* task, flow::frame* running = nullptr) { return ask_wish(name, task, running).node; }
+  int ask(const std::string& name, const std::vector<part>& inputs, const std::vector<part>& outputs = {}) {
     test_task t(inputs, outputs);
-    const int plain = ask(rule, t.get());
-    EXPECT_EQ(ask(rule, t.with_main_input()), plain) << "the short cut for a main input decides otherwise";
+    const int plain = ask(name, t.get());
+    EXPECT_EQ(ask(name, t.with_main_input()), plain) << "the short cut for a main input decides otherwise";
     return plain;
   }
 
-  parameters chosen;
-
  private:
   void list_workers() {
-    workers_.clear();
+    std::vector<int> workers;
     for (int n = 0; n < machine_.node_count(); n++)
-      if (has_worker(n)) workers_.push_back(n);
+      if (has_worker(n)) workers.push_back(n);
+    seen_ = seen_by_policies(machine_, workers);
+    policies_.clear();
   }
 
   machine::description machine_;
   std::vector<char> has_worker_;
-  std::vector<int> workers_;
+  policy_machine seen_;
+  std::string parameters_;
+  std::map<std::string, chosen> policies_;
   int node_;
-  scratch own_;
 };
 
 }  // namespace weir::place

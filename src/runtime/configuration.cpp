@@ -49,7 +49,7 @@ int wanted_workers(const runtime_options& o) {
 
 }  // namespace
 
-place::policy chosen_policy(const runtime_options& o) {
+place::chosen chosen_policy(const runtime_options& o) {
   if (!o.policy.empty()) return place::parse(o.policy);
   if (const char* text = environment("WEIR_POLICY")) return place::parse(text);
   return place::parse("local");

@@ -10,7 +10,7 @@
 namespace weir {
 namespace detail {
 
-runtime_state::runtime_state(const runtime_options& o, machine::description m, place::policy p, machine::cpu_claim c,
+runtime_state::runtime_state(const runtime_options& o, machine::description m, place::chosen p, machine::cpu_claim c,
                              std::unique_ptr<trace::recorder> r)
     : machine(std::move(m)),
       policy_name(p.name),
@@ -288,7 +288,7 @@ void release_stream(stream_state* s) noexcept {
 
 runtime::runtime(const runtime_options& o) try : state_(nullptr, &detail::end_runtime) {
   const os::fork_shield shield;
-  place::policy p = detail::chosen_policy(o);
+  place::chosen p = detail::chosen_policy(o);
   machine::description m = detail::chosen_machine(o);
   const bool print_statistics = detail::chosen_statistics();
   machine::cpu_claim cpus = detail::claim_cpus(o, m);

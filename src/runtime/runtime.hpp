@@ -13,7 +13,7 @@ namespace weir::detail {
 // Behind weir::runtime. Lives until the runtime is gone and no datum or stream handle is left: handles may be
 // destroyed late, they may only not be used.
 struct runtime_state {
-  runtime_state(const runtime_options& options, machine::description m, place::policy p, machine::cpu_claim,
+  runtime_state(const runtime_options& options, machine::description m, place::chosen p, machine::cpu_claim,
                 std::unique_ptr<trace::recorder>);
 
   machine::description machine;
@@ -51,7 +51,7 @@ std::exception_ptr wait_and_rethrow(engine::engine& e, scope_state& scope, Wait&
 }
 
 // What the options and the environment ask for. Throw configuration_error.
-place::policy chosen_policy(const runtime_options&);
+place::chosen chosen_policy(const runtime_options&);
 bool chosen_binding(const runtime_options&);
 bool chosen_statistics();
 machine::description chosen_machine(const runtime_options&);  // throws machine_error

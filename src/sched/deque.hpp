@@ -20,18 +20,18 @@ namespace weir::sched {
 // What a thief got: an item; or nothing, because the deque was empty or because somebody else was faster.
 template <class T>
 struct steal_result {
-  T item = nullptr;
+  T item{};
   bool lost_race = false;  // there was an item, another worker got it: trying again may pay
-  const void* next = nullptr;  // a hint, not to be followed: the item behind it, or one that was there long ago
-  explicit operator bool() const { return item != nullptr; }
+  T next{};  // a hint, not to be followed: the item behind it, or one that was there long ago
+  explicit operator bool() const { return item != T{}; }
 };
 
-// T is a pointer to an object; null is never stored. One owner thread, any number of thieves. Grows without bound;
+// T is a word: a pointer, or as small as one. T{} is never stored. One owner thread, any number of thieves. Grows without bound;
 // rings it has outgrown live as long as the deque (together less memory than the current one).
 // The memory is touched first by the constructing thread: construct a deque on its owner's node.
 template <class T, class Atomics = real_atomics>
 class deque {
-  static_assert(std::is_pointer_v<T>);
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(void*));
 
  public:
   // Room for `capacity` items (rounded up to a power of two, at least 2) before the first growth.
@@ -42,10 +42,16 @@ class deque {
 
   // Owner only. Some 1-2 ns; growth copies the ring. Throws std::bad_alloc, the deque is then unchanged.
   void push(T item);
-  // Owner only. The item pushed last, or null if there is none. Some 10 ns; one seq_cst store unless empty.
+  // Owner only. The item pushed last, or T{} if there is none. Some 10 ns; one seq_cst store unless empty.
   T pop();
-  // Any thread. The item pushed first.
-  steal_result<T> steal();
+  // Any thread. The item pushed first, if `wants(item)`.
+  template <class Wants>
+  steal_result<T> steal(Wants&& wants);
+  steal_result<T> steal() {
+    return steal([](T) { return true; });
+  }
+  // Any thread. What it would be; T{} if there is none. Behind somebody else's back: one that is gone.
+  T first() const;
 
   // Any thread. Exact for the owner; for others a moment's picture, unless a seq_cst fence stands between what they
   // learned and this call: then every push before it in that order is seen (this is what sleep.hpp needs).
@@ -100,7 +106,7 @@ deque<T, Atomics>::~deque() {
 
 template <class T, class Atomics>
 [[gnu::always_inline]] inline void deque<T, Atomics>::push(T item) {
-  assert(item != nullptr);
+  assert(item != T{});
   const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
   if (bottom - known_top_ > static_cast<std::int64_t>(own_ring_->mask)) [[unlikely]] {
     // Acquire: a thief has read its slot before it moved top_; only then may the slot be written again.
@@ -114,14 +120,14 @@ template <class T, class Atomics>
 template <class T, class Atomics>
 [[gnu::always_inline]] inline T deque<T, Atomics>::pop() {
   std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
-  if (top_.load(std::memory_order_relaxed) >= bottom) return nullptr;
+  if (top_.load(std::memory_order_relaxed) >= bottom) return T{};
   bottom--;
   // Claims the item before looking at top_; seq_cst keeps the two in order (see README.md, "pop against steal").
   bottom_.store(bottom, std::memory_order_seq_cst);
   std::int64_t top = top_.load(std::memory_order_seq_cst);
   if (top < bottom) [[likely]] return own_ring_->slot(bottom).load(std::memory_order_relaxed);
   // At most one item is left, and thieves may be after it: whoever moves top_ has it.
-  T item = nullptr;
+  T item{};
   if (top == bottom && top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
     item = own_ring_->slot(bottom).load(std::memory_order_relaxed);
   bottom_.store(bottom + 1, std::memory_order_relaxed);  // empty now: no thief can succeed with this value
@@ -129,15 +135,24 @@ template <class T, class Atomics>
 }
 
 template <class T, class Atomics>
-steal_result<T> deque<T, Atomics>::steal() {
+template <class Wants>
+steal_result<T> deque<T, Atomics>::steal(Wants&& wants) {
   std::int64_t top = top_.load(std::memory_order_seq_cst);
   const std::int64_t bottom = bottom_.load(std::memory_order_seq_cst);
   if (top >= bottom) return {};
   // Not older than the value of bottom_ just read, so it holds the slot of every index below that.
   ring* const r = ring_.load(std::memory_order_acquire);
-  T item = r->slot(top).load(std::memory_order_relaxed);
-  if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed)) return {nullptr, true};
+  const T item = r->slot(top).load(std::memory_order_relaxed);
+  if (!wants(item)) return {};
+  if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed)) return {T{}, true};
   return {item, false, r->slot(top + 1).load(std::memory_order_relaxed)};
+}
+
+template <class T, class Atomics>
+T deque<T, Atomics>::first() const {
+  const std::int64_t top = top_.load(std::memory_order_seq_cst);
+  if (top >= bottom_.load(std::memory_order_seq_cst)) return T{};
+  return ring_.load(std::memory_order_acquire)->slot(top).load(std::memory_order_relaxed);
 }
 
 template <class T, class Atomics>

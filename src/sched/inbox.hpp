@@ -17,10 +17,10 @@
 
 namespace weir::sched {
 
-// T is a pointer to an object; null is never stored. FIFO. No memory is allocated after construction.
+// T is a word: a pointer, or as small as one. T{} is never stored. FIFO. No memory is allocated after construction.
 template <class T, class Atomics = real_atomics>
 class inbox {
-  static_assert(std::is_pointer_v<T>);
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(void*));
 
  public:
   // Holds `capacity` items, rounded up to a power of two, at least 2. 16 bytes each.
@@ -32,7 +32,7 @@ class inbox {
   // Any thread. False if the inbox is full (or if the consumer of the oldest cell is not done with it yet).
   // Some 6 ns uncontended.
   bool try_push(T item) {
-    assert(item != nullptr);
+    assert(item != T{});
     std::uint64_t position = tail_.load(std::memory_order_relaxed);
     for (;;) {
       cell& c = cells_[position & mask_];
@@ -41,28 +41,44 @@ class inbox {
       if (turn > 0) {
         position = tail_.load(std::memory_order_relaxed);
       } else if (tail_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
-        c.item.write(item);
+        c.item.store(item, std::memory_order_relaxed);
         c.sequence.store(position + 1, std::memory_order_release);
         return true;
       }
     }
   }
 
-  // Any thread. The oldest item; null if the inbox is empty (or if the producer of the oldest item is not done yet).
-  T try_pop() {
+  // Any thread. The oldest item, if `wants(item)`; T{} if not, or if the inbox is empty (or if the producer of the oldest
+  // item is not done yet).
+  template <class Wants>
+  T try_pop(Wants&& wants) {
     std::uint64_t position = head_.load(std::memory_order_relaxed);
     for (;;) {
       cell& c = cells_[position & mask_];
       const std::int64_t turn = distance(c.sequence.load(std::memory_order_acquire), position + 1);
-      if (turn < 0) return nullptr;
+      if (turn < 0) return T{};
       if (turn > 0) {
         position = head_.load(std::memory_order_relaxed);
-      } else if (head_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
-        T item = c.item.read();
+        continue;
+      }
+      // Whoever else takes it moves head_ first: if that is where it was, this is the item that was there.
+      const T item = c.item.load(std::memory_order_relaxed);
+      if (!wants(item)) return T{};
+      if (head_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
         c.sequence.store(position + mask_ + 1, std::memory_order_release);
         return item;
       }
     }
+  }
+  T try_pop() {
+    return try_pop([](T) { return true; });
+  }
+  // Any thread. What try_pop would take; T{} if nothing. Behind somebody else's back: one that is gone.
+  T first() const {
+    const std::uint64_t position = head_.load(std::memory_order_relaxed);
+    const cell& c = cells_[position & mask_];
+    if (distance(c.sequence.load(std::memory_order_acquire), position + 1) != 0) return T{};
+    return c.item.load(std::memory_order_relaxed);
   }
 
   // Any thread. Whether try_pop would find nothing. After a seq_cst fence it knows of every push that precedes the
@@ -86,7 +102,7 @@ class inbox {
   // sequence == position: free for the push at that position; == position + 1: holds the item pushed there.
   struct cell {
     atomic_of<std::uint64_t> sequence;
-    typename Atomics::template plain<T> item;
+    atomic_of<T> item;  // thieves look at it before they take it
   };
 
   static std::int64_t distance(std::uint64_t to, std::uint64_t from) { return static_cast<std::int64_t>(to - from); }

@@ -3,30 +3,57 @@
 
 #include "base/base.hpp"
 
-#include <weir/detail/frame.hpp>
+#include "sched/ready_task.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <mutex>
 
 namespace weir::sched {
-
-using detail::frame;
 
 // First in, first out, tasks of high priority before the others, behind a lock: the central queue of `fifo`, and tasks
 // that require a node.
 class locked_queue {
  public:
   void push(frame* f);
-  frame* pop();
-  bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
+  frame* pop() {
+    return pop([](task_hint, std::size_t) { return true; });
+  }
+  // The first task, if wants(its hint, how many there are).
+  template <class Wants>
+  frame* pop(Wants&& wants);
+  bool empty() const { return size() == 0; }
+  std::size_t size() const { return size_.load(std::memory_order_relaxed); }
+  // Of the first task, a moment ago.
+  task_hint first() const { return task_hint(first_.load(std::memory_order_relaxed)); }
 
  private:
   struct list {
     frame* head = nullptr;
     frame* tail = nullptr;
   };
+  static task_hint hint_of(const frame* f) { return f->has_no_data() ? task_hint() : task_hint(f->hint); }
+  list& front() { return urgent_.head != nullptr ? urgent_ : normal_; }
+  void note_first() { first_.store(front().head != nullptr ? hint_of(front().head).bits() : 0, std::memory_order_relaxed); }
+
   spin_lock lock_;
   list urgent_, normal_;
   atomic<std::size_t> size_{0};
+  atomic<std::uint16_t> first_{0};
 };
+
+template <class Wants>
+frame* locked_queue::pop(Wants&& wants) {
+  if (empty()) return nullptr;
+  std::lock_guard guard(lock_);
+  list& l = front();
+  frame* f = l.head;
+  if (f == nullptr || !wants(hint_of(f), size())) return nullptr;
+  l.head = f->next;
+  if (l.head == nullptr) l.tail = nullptr;
+  size_.store(size() - 1, std::memory_order_relaxed);
+  note_first();
+  return f;
+}
 
 }  // namespace weir::sched

@@ -1,8 +1,11 @@
 // Queues, placement of ready tasks, and stealing in order of distance.
 #include "sched/scheduler.hpp"
 
+#include <weir/error.hpp>
+
 #include <algorithm>
 #include <mutex>
+#include <string>
 
 namespace weir::sched {
 
@@ -19,33 +22,25 @@ void locked_queue::push(frame* f) {
   list& l = f->priority > 0 ? urgent_ : normal_;
   (l.tail != nullptr ? l.tail->next : l.head) = f;
   l.tail = f;
-  size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  size_.store(size() + 1, std::memory_order_relaxed);
+  note_first();
 }
 
-frame* locked_queue::pop() {
-  if (empty()) return nullptr;
-  std::lock_guard guard(lock_);
-  list& l = urgent_.head != nullptr ? urgent_ : normal_;
-  frame* f = l.head;
-  if (f == nullptr) return nullptr;
-  l.head = f->next;
-  if (l.head == nullptr) l.tail = nullptr;
-  size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  return f;
-}
-
-scheduler::scheduler(const machine::description& m, std::vector<int> worker_nodes, place::policy p)
+scheduler::scheduler(const machine::description& m, std::vector<int> worker_nodes, place::chosen p)
     : sleep(static_cast<int>(worker_nodes.size())),
       machine_(m),
       nodes_(m.nodes.size()),
+      seen_(place::seen_by_policies(m, worker_nodes)),
       policy_(std::move(p)),
-      routes_all_(nodes_ > 1 || policy_.discipline == place::queues::central || policy_.discipline == place::queues::nodes),
+      routes_all_(nodes_ > 1 || policy_.discipline == policy::queues::central || policy_.discipline == policy::queues::nodes),
+      charges_(nodes_ > 1 && policy_.places),
+      costs_(seen_),
       worker_nodes_(std::move(worker_nodes)),
       node_has_worker_(nodes_, 0),
       workers_of_node_(nodes_),
       slots_(worker_nodes_.size() + most_guest_slots),
       offers_(static_cast<int>(worker_nodes_.size())),
-      containers_(policy_.discipline == place::queues::nodes ? std::make_unique<node_queue[]>(nodes_) : nullptr),
+      containers_(policy_.discipline == policy::queues::nodes ? std::make_unique<node_queue[]>(nodes_) : nullptr),
       required_(nodes_),
       initial_(nodes_) {
   for (int w = 0; w < worker_count(); w++) {
@@ -54,7 +49,9 @@ scheduler::scheduler(const machine::description& m, std::vector<int> worker_node
     workers_of_node_[node].push_back(w);
   }
   slot_count_.store(worker_count(), std::memory_order_release);
+  policy_.object->begin(seen_);
   order_victims();
+  if (policy_.orders_victims) order_victims_as_asked();
 }
 
 scheduler::~scheduler() {
@@ -92,6 +89,24 @@ void scheduler::order_victims() {
   if (!classes_.empty()) classes_[0] = 10;  // the node itself, in the firmware's scale
 }
 
+// Levels as in victims_: the own node's first, then one worker at a time.
+void scheduler::order_victims_as_asked() {
+  for (int w = 0; w < worker_count(); w++) {
+    auto& levels = asked_victims_.emplace_back(1);
+    for (const int victim : policy_.object->victims(w)) {
+      if (victim < 0 || victim >= worker_count())
+        throw configuration_error("policy " + policy_.name + ": victims(" + std::to_string(w) + ") names worker " + std::to_string(victim) + "; expected 0 to " + std::to_string(worker_count() - 1));
+      if (node_of_worker(victim) == node_of_worker(w)) levels[0].push_back(victim);
+      else levels.push_back({victim});
+    }
+  }
+}
+
+const std::vector<std::vector<int>>& scheduler::victims_of(const slot_queues& self) const {
+  if (asked_victims_.empty() || self.index >= worker_count()) return victims_[static_cast<std::size_t>(self.node)];
+  return asked_victims_[static_cast<std::size_t>(self.index)];
+}
+
 void scheduler::make_worker_slot(int worker) {
   const auto w = static_cast<std::size_t>(worker);
   auto* queues = new slot_queues(worker, worker_nodes_[w], worker_nodes_.size());
@@ -106,16 +121,28 @@ int scheduler::add_guest(int node) {
   return index;
 }
 
-place::wish scheduler::place(slot_queues& self, frame* f) {
+policy::wish scheduler::place(slot_queues& self, frame* f) {
   if (f->affinity >= 0) return f->affinity;
-  if (policy_.rule == nullptr || nodes_ < 2) return place::here;
-  return policy_.rule({machine_, policy_.chosen, node_has_worker_, worker_nodes_, self.node, self.running, self.placement}, f);
+  if (!policy_.places || nodes_ < 2) return policy::here;
+  return place::ask(*policy_.object, seen_, *f, {self.index, self.node, self.running}, said_);
 }
 
 bool scheduler::wake_one_of_node(int node) {
   for (int w : workers_of_node_[static_cast<std::size_t>(node)])
     if (sleep.wake(w)) return true;
   return false;
+}
+
+// For thieves: what costs more elsewhere. Not what gets memory where the task runs: what follows it will go there. But of a
+// task that decides for others, all.
+void scheduler::note_hint(frame* f, const policy::wish& w, int here) const {
+  if (f->has_no_data()) return;
+  const int at = w.node == policy::here ? here : w.node;
+  std::uint64_t bytes = w.bytes == policy::wish::unknown ? 0 : w.bytes;
+  const auto add = [&](std::uint64_t n, int node) { bytes += node == at || w.initial ? n : 0; };
+  if (w.bytes == policy::wish::unknown) flow::for_each_input(f, add);
+  flow::for_each_output(f, add);
+  f->hint = task_hint(bytes, f->ops->typical_ns.load(std::memory_order_relaxed)).bits();
 }
 
 bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
@@ -126,7 +153,7 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
     wake_one_of_node(node);
     return true;
   }
-  if (policy_.discipline == place::queues::central) {
+  if (policy_.discipline == policy::queues::central) {
     central_.push(f);
     return true;
   }
@@ -135,7 +162,8 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
     return true;
   }
   if (nodes_ < 2) return false;
-  const place::wish wish = place(self, f);
+  const policy::wish wish = place(self, f);
+  if (charges_) note_hint(f, wish, self.node);
   if (wish.initial) {
     note_sender(self, f);
     initial_[static_cast<std::size_t>(wish.node)].push(f);
@@ -143,7 +171,7 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
     return true;
   }
   // What a guest keeps is taken by whoever comes first, of whatever node.
-  const bool stays = wish.node == place::here || (wish.node == self.node && self.index < worker_count());
+  const bool stays = wish.node == policy::here || (wish.node == self.node && self.index < worker_count());
   return !stays && push_to_node(self, f, wish.node);
 }
 
@@ -153,7 +181,7 @@ void scheduler::push_to_container(slot_queues& self, frame* f) {
   int node = f->affinity >= 0 ? f->affinity : node_of_worker(0);
   const auto& others = nodes_by_distance_[static_cast<std::size_t>(node)];
   if (f->affinity < 0) {
-    const std::size_t turn = self.placement.spread++ % (others.size() + 1);
+    const std::size_t turn = self.turns++ % (others.size() + 1);
     if (turn > 0) node = others[turn - 1];
   } else if (!node_has_worker(node)) {
     node = others.front();
@@ -179,7 +207,7 @@ frame* scheduler::take_from_far_containers(slot_queues& self) {
 bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   const auto& workers = workers_of_node_[static_cast<std::size_t>(node)];
   if (workers.empty()) return false;
-  if (!push_to_worker(self, f, workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))])) {
+  if (!push_to_worker(self, ready_task(f, hint_of(f)), workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))])) {
     self.pushes_refused.add(1);
     return false;
   }
@@ -187,10 +215,11 @@ bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   return true;
 }
 
-bool scheduler::push_to_worker(slot_queues& self, frame* f, int target) {
+bool scheduler::push_to_worker(slot_queues& self, ready_task t, int target) {
   slot_queues& its = slot(target);
-  note_sender(self, f);
-  if (!(f->priority > 0 ? its.pushed_urgent : its.pushed).try_push(f)) return false;
+  note_sender(self, t.task());
+  if (!(t.task()->priority > 0 ? its.pushed_urgent : its.pushed).try_push(t)) return false;
+  if (charges_) offers_.offer(target);
   // Orders the push before the look at who sleeps (src/sched/README.md, "publish against sleep").
   atomic_fence(std::memory_order_seq_cst);
   if (sleep.sleeping() > 0 && !sleep.wake(target)) {
@@ -202,26 +231,23 @@ bool scheduler::push_to_worker(slot_queues& self, frame* f, int target) {
 }
 
 frame* scheduler::take_own(slot_queues& self) {
-  if (self.offering) update_offer(self, 1);
-  if (policy_.discipline == place::queues::central) {
+  if (policy_.discipline == policy::queues::central) {
     if (frame* f = central_.pop()) return f;
   }
   if (containers_ != nullptr && self.node >= 0) {
     if (frame* f = required_[static_cast<std::size_t>(self.node)].pop()) return f;
     if (frame* f = containers_[static_cast<std::size_t>(self.node)].pop()) return f;
   }
-  if (frame* f = self.urgent.pop()) return f;
+  if (const ready_task t = self.urgent.pop()) return t.task();
   if (nodes_ > 1)
-    if (frame* f = self.pushed_urgent.try_pop()) return f;
-  if (frame* f = self.normal.pop()) return f;
+    if (const ready_task t = self.pushed_urgent.try_pop()) return t.task();
+  if (const ready_task t = self.normal.pop()) return t.task();
   if (self.node >= 0) {
     if (frame* f = required_[static_cast<std::size_t>(self.node)].pop()) return f;
     if (nodes_ > 1)
       if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
   }
-  frame* const sent = self.pushed.try_pop();
-  if (sent != nullptr && !self.searching.load(std::memory_order_relaxed)) self.hungry = slot_queues::hunger::none;
-  return sent;
+  return self.pushed.try_pop().task();
 }
 
 // While the task just taken runs: mostly the thief's next one. Its lines are in the caches of its creator.
@@ -232,62 +258,133 @@ static void prefetch_frame(const void* f) {
 frame* scheduler::steal_from(slot_queues& self, slot_queues& victim) {
   if (&victim == &self) return nullptr;
   if (!victim.urgent.empty())
-    if (auto stolen = victim.urgent.steal()) return stolen.item;
+    if (const auto stolen = victim.urgent.steal()) return stolen.item.task();
   if (!victim.pushed_urgent.empty())
-    if (frame* f = victim.pushed_urgent.try_pop()) return f;
+    if (const ready_task t = victim.pushed_urgent.try_pop()) return t.task();
   if (!victim.normal.empty())
-    if (auto stolen = victim.normal.steal()) {
-      prefetch_frame(stolen.next);
-      return stolen.item;
+    if (const auto stolen = victim.normal.steal()) {
+      prefetch_frame(stolen.next.task());
+      return stolen.item.task();
     }
-  return victim.pushed.empty() ? nullptr : victim.pushed.try_pop();
+  return victim.pushed.empty() ? nullptr : victim.pushed.try_pop().task();
 }
 
-// Since this worker began to doze; false for those that had nothing then.
-bool scheduler::no_progress(const slot_queues& self, const slot_queues& victim) {
-  const std::uint64_t before = self.finished_before[static_cast<std::size_t>(victim.index)];
-  return before != slot_queues::had_nothing && victim.finished.read() == before;
+// An idle worker takes a task from another node when the time for which it has been idle beside that node's tasks, and the
+// task's wait there, have grown to what taking it costs: their geometric mean (docs/decisions/0022-balance-by-one-estimate.md).
+bool scheduler::pays(const slot_queues& self, const sight& of, task_hint hint, std::size_t before, std::uint64_t now_ns) const {
+  if (hint.bytes() == 0) return true;
+  const double cost = costs_.of(hint, of.node, self.node), idle = static_cast<double>(now_ns - of.surplus_ns);
+  const double wait = static_cast<double>(std::max(before * hint.ns(), now_ns - of.since_ns));
+  return idle * wait >= cost * cost;
 }
 
-// From a worker of another node. A patient thief has seen its offer; the others do not rely on that: the owner may hold
-// less than it would offer, or be in a long task while others fill its inbox.
-bool scheduler::may_take(const slot_queues& self, const slot_queues& victim, manners how) {
-  if (how >= manners::hungry && leaves_something_to_hungry(self, victim)) return true;
-  return (how >= manners::greedy && no_progress(self, victim)) || leaves_something(victim);
+// If that node's worker gets on as it does, or not at all.
+std::uint64_t scheduler::pays_at_ns(const slot_queues& self, const sight& of, task_hint hint, std::size_t before, std::uint64_t now_ns) const {
+  if (hint.bytes() == 0) return now_ns;
+  const double cost = costs_.of(hint, of.node, self.node), wait = static_cast<double>(before * hint.ns());
+  const std::uint64_t if_stuck = std::max(of.since_ns, of.surplus_ns) + static_cast<std::uint64_t>(cost);
+  if (wait <= 0) return if_stuck;
+  return std::min(if_stuck, of.surplus_ns + static_cast<std::uint64_t>(std::min(cost * cost / wait, 1e18)));
 }
 
-frame* scheduler::take_initial(slot_queues& self) {
-  for (const auto& level : victims_[static_cast<std::size_t>(self.node)])
-    for (int w : level) {
-      const slot_queues& q = slot(w);
-      if (!no_progress(self, q)) continue;
-      if (frame* f = initial_[static_cast<std::size_t>(q.node)].pop()) return f;
-    }
+scheduler::sight scheduler::look_at(const slot_queues& self, const slot_queues& victim, std::uint64_t now_ns) const {
+  const int node = node_of_worker(victim.index);
+  if (self.seen.empty()) return {{0, self.idle_since_ns, now_ns, self.idle_since_ns}, node};
+  slot_queues::progress_seen& p = self.seen[static_cast<std::size_t>(victim.index)];
+  const std::uint64_t finished = victim.finished.read();
+  const bool first = p.seen_ns < self.idle_since_ns || p.seen_ns > now_ns;
+  if (first || p.finished != finished) {
+    p.finished = finished;
+    p.since_ns = now_ns;
+  }
+  if (first || !(victim.has_tasks() || !initial_[static_cast<std::size_t>(node)].empty())) p.surplus_ns = now_ns;
+  p.seen_ns = now_ns;
+  return {p, node};
+}
+
+// What is oldest in a deque is executed last; what was sent there, after all that is in the deque.
+frame* scheduler::steal_from_far(slot_queues& self, slot_queues& victim, std::uint64_t now_ns) const {
+  const sight of = look_at(self, victim, now_ns);
+  const auto pays_behind = [&](std::size_t before) {
+    return [this, &self, &of, now_ns, before](ready_task t) { return pays(self, of, t.hint(), before, now_ns); };
+  };
+  if (const std::size_t n = victim.urgent.size(); n > 0)
+    if (const auto stolen = victim.urgent.steal(pays_behind(n))) return stolen.item.task();
+  if (!victim.pushed_urgent.empty())
+    if (const ready_task t = victim.pushed_urgent.try_pop(pays_behind(1))) return t.task();
+  const std::size_t n = victim.normal.size();
+  if (n > 0)
+    if (const auto stolen = victim.normal.steal(pays_behind(n))) return stolen.item.task();
+  return victim.pushed.empty() ? nullptr : victim.pushed.try_pop(pays_behind(n + 1)).task();
+}
+
+frame* scheduler::take_initial(slot_queues& self, std::uint64_t now_ns) {
+  for (const int node : nodes_by_distance_[static_cast<std::size_t>(self.node)]) {
+    locked_queue& q = initial_[static_cast<std::size_t>(node)];
+    if (q.empty()) continue;
+    const sight of = look_at(self, first_of_node(node), now_ns);
+    if (frame* f = q.pop([&](task_hint hint, std::size_t n) { return pays(self, of, hint, n, now_ns); })) return f;
+  }
   return nullptr;
 }
 
-frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, bool far, manners how, std::uint64_t now_ns) {
+void scheduler::note_theft(slot_queues& self, int victim) const {
+  self.last_victim = node_of_worker(victim) == self.node ? victim : -1;
+  self.stolen_again = 0;
+  self.stolen_from = victim;
+}
+
+frame* scheduler::steal_level(slot_queues& self, const std::vector<int>& level, std::uint64_t watch_at_ns) {
   const std::size_t n = level.size();
   if (n == 0) return nullptr;
   std::size_t i = n == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(n));
   for (std::size_t tried = 0; tried < n; tried++, i = i + 1 == n ? 0 : i + 1) {
     if (!self.nothing_pushed()) return nullptr;  // on a large machine a round takes longer than a task
-    if (far && how == manners::patient && !offers_.offers(level[i])) continue;
-    if (now_ns != 0 && self.sizes.leave_unseen(static_cast<std::size_t>(level[i]), now_ns)) continue;
-    slot_queues& victim = slot(level[i]);
-    if (now_ns != 0 && !victim.has_tasks()) continue;
-    if (now_ns != 0 && self.sizes.leave(static_cast<std::size_t>(level[i]), victim.progress(), now_ns)) continue;
-    if (far && !may_take(self, victim, how)) continue;
-    if (frame* f = steal_from(self, victim)) {
-      self.last_victim = node_of_worker(level[i]) == self.node ? level[i] : -1;
-      self.stolen_again = 0;
-      self.stolen_from = level[i];
-      self.robbed = now_ns == 0 || self.sizes.fast() ? level[i] : -1;  // who does not get on is not given more
+    if (leaves_small_tasks_of(self, level[i], watch_at_ns)) continue;
+    if (frame* f = steal_from(self, slot(level[i]))) {
+      note_theft(self, level[i]);
+      self.robbed = watch_at_ns == 0 || self.sizes.fast() ? level[i] : -1;  // who does not get on is not given more
       return f;
     }
   }
   return nullptr;
 }
+
+bool scheduler::leaves_small_tasks_of(slot_queues& self, int victim, std::uint64_t watch_at_ns) {
+  if (watch_at_ns == 0) return false;
+  const auto v = static_cast<std::size_t>(victim);
+  if (self.sizes.leave_unseen(v, watch_at_ns)) return true;
+  const slot_queues& its = slot(victim);
+  return !its.has_tasks() || self.sizes.leave(v, its.progress(), watch_at_ns);
+}
+
+frame* scheduler::steal_far_level(slot_queues& self, const std::vector<int>& level, reach how, std::uint64_t now_ns, std::uint64_t watch_at_ns) {
+  const std::size_t n = level.size();
+  if (n == 0) return nullptr;
+  std::size_t i = self.random.below(static_cast<std::uint32_t>(n));
+  for (std::size_t tried = 0; tried < n; tried++, i = i + 1 == n ? 0 : i + 1) {
+    if (!self.nothing_pushed()) return nullptr;
+    if ((how != reach::all && !offers_.offers(level[i])) || leaves_small_tasks_of(self, level[i], watch_at_ns)) continue;
+    if (frame* f = steal_from_far(self, slot(level[i]), now_ns)) {
+      note_theft(self, level[i]);
+      self.robbed = -1;
+      return f;
+    }
+  }
+  return nullptr;
+}
+
+frame* scheduler::steal_far(slot_queues& self, reach how, const std::vector<std::vector<int>>& levels, std::uint64_t watch_at_ns) {
+  const std::uint64_t now = idle_time_ns(self) + self.idle_since_ns;
+  for (std::size_t level = 1; level < levels.size(); level++)
+    if (frame* f = steal_far_level(self, levels[level], how, now, watch_at_ns)) {
+      count_theft(self);
+      return f;
+    }
+  return take_initial(self, now);
+}
+
+void scheduler::count_theft(slot_queues& self) const { self.steals[static_cast<std::size_t>(distance_class(self.node, node_of_worker(self.stolen_from)))].add(1); }
 
 // One that has a worker's place gets on as that one does.
 frame* scheduler::steal_from_guests(slot_queues& self, std::uint64_t now_ns) {
@@ -307,42 +404,88 @@ frame* scheduler::steal_from_guests(slot_queues& self, std::uint64_t now_ns) {
   return nullptr;
 }
 
-frame* scheduler::steal_round(slot_queues& self, manners how, bool far) {
+frame* scheduler::steal_round(slot_queues& self, reach how) {
   if (frame* f = central_.pop()) return f;
-  if (containers_ != nullptr && far)
+  if (containers_ != nullptr && how != reach::near)
     if (frame* f = take_from_far_containers(self)) return f;
-  const auto& levels = victims_[static_cast<std::size_t>(self.node)];
-  const std::size_t end = far ? levels.size() : 1;
-  const std::uint64_t watch_at = how <= manners::hungry && self.sizes.all_small() ? os::now_ns() : 0;
+  const auto& levels = victims_of(self);
+  const std::size_t end = how != reach::near && !charges_ ? levels.size() : 1;
+  const std::uint64_t watch_at_ns = self.sizes.all_small() ? os::now_ns() : 0;
   for (std::size_t level = 0; level < end; level++) {
-    if (frame* f = steal_level(self, levels[level], level > 0 && anything_held_back(), how, watch_at)) {
-      self.steals[level].add(1);
+    if (frame* f = steal_level(self, levels[level], watch_at_ns)) {
+      count_theft(self);
       return f;
     }
     // The program's own threads belong to no node: after the neighbours, before the rest.
     if (level == 0)
-      if (frame* f = steal_from_guests(self, watch_at)) return f;
+      if (frame* f = steal_from_guests(self, watch_at_ns)) return f;
   }
-  return how == manners::desperate ? take_initial(self) : nullptr;
+  return charges_ ? steal_far(self, how, levels, watch_at_ns) : nullptr;
 }
 
-bool scheduler::any_work_for(const slot_queues& self, manners how, bool with_left) const {
+// Where a place changes hands two threads' clocks may differ a little.
+std::uint64_t scheduler::idle_time_ns(slot_queues& self) {
+  const std::uint64_t now = os::now_ns();
+  if (self.idle_since_ns == 0) self.idle_since_ns = now;
+  return now - std::min(now, self.idle_since_ns);
+}
+
+bool scheduler::any_work_for(const slot_queues& self, counting what, bool with_left) const {
   if (!central_.empty()) return true;
   if (containers_ != nullptr)
     for (std::size_t n = 0; n < nodes_; n++)
       if (!containers_[n].empty()) return true;
   if (self.node >= 0 && !required_[static_cast<std::size_t>(self.node)].empty()) return true;
-  for (std::size_t n = 0; n < nodes_; n++)
-    if ((how != manners::patient || static_cast<int>(n) == self.node) && !initial_[n].empty()) return true;
+  const bool weighs = charges_ && what == counting::worth_it;
+  const std::uint64_t now = weighs && self.idle_since_ns != 0 ? os::now_ns() : 0;
+  for (std::size_t n = 0; n < nodes_; n++) {
+    const locked_queue& q = initial_[n];
+    const int node = static_cast<int>(n);
+    if (!q.empty() && (!weighs || node == self.node || pays(self, look_at(self, first_of_node(node), now), q.first(), q.size(), now))) return true;
+  }
   const int end = slot_count();
   for (int i = with_left ? 0 : worker_count(); i < end; i++) {
-    const bool far = i < worker_count() && far_from(self, i);
-    if (far && how == manners::patient && !offers_.offers(i)) continue;
     const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
     if (!with_left && executes_elsewhere(self, q.place.load(std::memory_order_relaxed))) continue;
-    if (far && how == manners::patient ? leaves_something(q) : q.has_tasks()) return true;
+    if (weighs && i < worker_count() && far_from(self, i) ? pays_to_rob(self, q, now) : q.has_tasks()) return true;
   }
   return false;
+}
+
+template <class F>
+void scheduler::for_each_first(const slot_queues& victim, F&& f) {
+  const std::size_t urgent = victim.urgent.size(), normal = victim.normal.size();
+  if (const ready_task t = victim.urgent.first()) f(t.hint(), urgent);
+  if (const ready_task t = victim.pushed_urgent.first()) f(t.hint(), std::size_t{1});
+  if (const ready_task t = victim.normal.first()) f(t.hint(), normal);
+  if (const ready_task t = victim.pushed.first()) f(t.hint(), normal + 1);
+}
+
+bool scheduler::pays_to_rob(const slot_queues& self, const slot_queues& victim, std::uint64_t now_ns) const {
+  if (!victim.has_tasks()) return false;
+  bool any = false;
+  const sight of = look_at(self, victim, now_ns);
+  for_each_first(victim, [&](task_hint hint, std::size_t before) { any = any || pays(self, of, hint, before, now_ns); });
+  return any;
+}
+
+std::uint64_t scheduler::next_theft_from_ns(const slot_queues& self, const slot_queues& victim, std::uint64_t now_ns) const {
+  std::uint64_t next = never;
+  const sight of = look_at(self, victim, now_ns);
+  for_each_first(victim, [&](task_hint hint, std::size_t before) { next = std::min(next, pays_at_ns(self, of, hint, before, now_ns)); });
+  return next;
+}
+
+std::uint64_t scheduler::next_theft_ns(slot_queues& self) const {
+  if (!charges_) return never;
+  std::uint64_t next = never;
+  const std::uint64_t now = idle_time_ns(self) + self.idle_since_ns;
+  for (const int node : nodes_by_distance_[static_cast<std::size_t>(self.node)]) {
+    const locked_queue& initial = initial_[static_cast<std::size_t>(node)];
+    if (!initial.empty()) next = std::min(next, pays_at_ns(self, look_at(self, first_of_node(node), now), initial.first(), initial.size(), now));
+    for (const int w : workers_of_node(node)) next = std::min(next, next_theft_from_ns(self, *slots_[static_cast<std::size_t>(w)].load(std::memory_order_acquire), now));
+  }
+  return next;
 }
 
 void scheduler::has_own_place(const slot_queues& self) {
@@ -353,28 +496,6 @@ void scheduler::has_own_place(const slot_queues& self) {
   }
 }
 
-scheduler::held_back scheduler::note_progress(slot_queues& self) {
-  held_back found = held_back::nothing;
-  for (int w = 0; w < worker_count(); w++) {
-    const int node = node_of_worker(w);
-    std::uint64_t& before = self.finished_before[static_cast<std::size_t>(w)];
-    before = slot_queues::had_nothing;
-    if (!self.nothing_pushed()) return held_back::nothing;
-    if (!far_from(self, w)) continue;
-    const slot_queues& q = slot(w);
-    const bool tasks = q.has_tasks();
-    if (!tasks && initial_[static_cast<std::size_t>(node)].empty()) continue;
-    before = q.finished.read();
-    if (found != held_back::tasks) found = tasks ? held_back::tasks : held_back::initial_tasks;
-  }
-  return found;
-}
-
-scheduler::held_back scheduler::note_nothing(slot_queues& self) const {
-  std::fill(self.finished_before.begin(), self.finished_before.end(), slot_queues::had_nothing);
-  return held_back::tasks;
-}
-
 void scheduler::published(slot_queues& self) {
   if (self.index >= worker_count()) {
     if (watching_.load(std::memory_order_relaxed) == 0 || !self.runs_small_tasks) sleep.work_published(0);
@@ -382,9 +503,10 @@ void scheduler::published(slot_queues& self) {
   }
   if (worker_count() == 1) return;  // it is awake
   if (watching_.load(std::memory_order_relaxed) > 0 && self.sizes.all_small()) return;
-  if (anything_held_back()) update_offer(self);
+  const bool cheap = std::exchange(self.has_cheap_news, false);
+  if (charges_) offers_.offer(self.index);
   light_fence();
-  if (anything_held_back() && only_others_doze(self)) {
+  if (charges_ && !cheap && sleep.sleeping() > 0 && only_dozers_sleep()) {
     const auto& mates = workers_of_node_[static_cast<std::size_t>(self.node)];
     if (mates.size() > 1) sleep.wake_any_of(mates.front(), mates.back() + 1);
     return;
@@ -401,7 +523,7 @@ bool scheduler::all_queues_empty() const {
   for (const locked_queue& q : required_)
     if (!q.empty()) return false;
   const slot_queues& any = *slots_[0].load(std::memory_order_acquire);
-  return !any_work_for(any, manners::greedy);
+  return !any_work_for(any, counting::all);
 }
 
 }  // namespace weir::sched

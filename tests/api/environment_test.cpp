@@ -35,7 +35,7 @@ TEST(environment, policy) {
   set_variable v("WEIR_POLICY", "lokal");
   const std::string message = message_of<configuration_error>([] { runtime rt({.workers = 1}); });
   WEIR_EXPECT_CONTAINS(message, "lokal");
-  for (const std::string& name : policies()) WEIR_EXPECT_CONTAINS(message, name);
+  for (const std::string& name : policy_names()) WEIR_EXPECT_CONTAINS(message, name);
 }
 
 TEST(environment, workers) {
@@ -88,7 +88,7 @@ TEST(configuration, policies_that_do_not_exist) {
   for (const char* bad : {"no-such-policy", "local,steal", "Local", " local", ":threshold=1"}) {
     const std::string message = message_of<configuration_error>([&] { runtime rt({.workers = 1, .policy = bad}); });
     WEIR_EXPECT_CONTAINS(message, "known: ");
-    for (const std::string& name : policies()) WEIR_EXPECT_CONTAINS(message, name);
+    for (const std::string& name : policy_names()) WEIR_EXPECT_CONTAINS(message, name);
   }
 }
 

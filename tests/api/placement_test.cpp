@@ -1,12 +1,17 @@
 // Affinities, and that pushing policies bring tasks to their data.
 #include "tests/support/support.hpp"
 
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
+
 namespace weir::test {
 namespace {
 
 TEST(placement, a_required_node_is_where_the_task_runs) {
   watchdog dog(60);
-  for (const std::string& policy : policies()) {
+  for (const std::string& policy : policy_names()) {
     runtime rt({.workers = 4, .policy = policy, .machine = "nodes:2 cpus:2"});
     std::atomic<int> wrong{0}, ran{0};
     const auto d = rt.make_data<int>(1000);
@@ -52,6 +57,27 @@ TEST(placement, nobody_is_idle_while_a_preferred_node_is_busy) {
   EXPECT_EQ(elsewhere, 20);
   g.open();
   rt.wait();
+}
+
+// main has made all data, so they lie on one node.
+TEST(placement, chains_over_data_of_one_node_do_not_stay_with_one_worker) {
+  watchdog dog(60);
+  runtime rt({.workers = 4, .machine = "nodes:4 cpus:1"});
+  std::vector<data<int>> heads;
+  for (int i = 0; i < 4; i++) heads.push_back(rt.make_data(std::vector<int>(1024, 0)));
+  std::mutex lock;
+  std::set<int> workers;
+  for (int step = 0; step < 10; step++)
+    for (auto& d : heads)
+      rt.spawn(inout(d), [&](auto x) {
+        x[0]++;
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        const std::lock_guard guard(lock);
+        workers.insert(this_task::worker());
+      });
+  rt.wait();
+  for (auto& d : heads) EXPECT_EQ(d.read()[0], 10);
+  EXPECT_EQ(workers.size(), 4u);
 }
 
 // A block of memory on each node, whether versions get their memory when the task is created or when it runs.

@@ -163,7 +163,7 @@ std::vector<int> order_of(const std::string& policy, bool spawned_in_a_task, con
 
 TEST(task, of_high_priority_runs_before_normal_ones) {
   const std::vector<priority> priorities{priority::normal, priority::normal, priority::high, priority::normal, priority::high, priority::normal};
-  for (const std::string& policy : policies())
+  for (const std::string& policy : policy_names())
     for (bool spawned_in_a_task : {true, false}) {
       const std::vector<int> order = order_of(policy, spawned_in_a_task, priorities);
       ASSERT_EQ(order.size(), 6u);
@@ -220,7 +220,7 @@ TEST(task, waits_for_what_it_reads_although_what_it_updates_comes_later) {
 }
 
 TEST(task, of_high_priority_overtakes_when_it_becomes_ready) {
-  for (const std::string& policy : policies()) {
+  for (const std::string& policy : policy_names()) {
     runtime rt({.workers = 1, .policy = policy});
     gate g;
     const auto d = rt.make_data<int>(1);

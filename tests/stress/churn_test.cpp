@@ -32,7 +32,7 @@ void count_signal(int) { signals_arrived.fetch_add(1, std::memory_order_relaxed)
 
 runtime_options random_options(std::mt19937_64& random) {
   runtime_options o;
-  o.policy = policies()[between(random, 0, policies().size() - 1)];
+  o.policy = policy_names()[between(random, 0, policy_names().size() - 1)];
   o.workers = static_cast<int>(between(random, 1, 4));
   o.bind = between(random, 0, 3) != 0;
   const char* machines[] = {"", "", "nodes:2 cpus:1", "nodes:4 cpus:2"};

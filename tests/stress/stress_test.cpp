@@ -18,7 +18,7 @@ int patience() { return static_cast<int>(budget().count()) + 60; }
 
 runtime_options random_options(std::mt19937_64& random) {
   runtime_options o;
-  o.policy = policies()[between(random, 0, policies().size() - 1)];
+  o.policy = policy_names()[between(random, 0, policy_names().size() - 1)];
   o.workers = static_cast<int>(between(random, 1, 8));
   const char* machines[] = {"", "nodes:2 cpus:1", "nodes:4 cpus:2", "nodes:8 cpus:1"};
   o.machine = machines[between(random, 0, 3)];

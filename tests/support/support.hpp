@@ -128,21 +128,17 @@ class gate {
   int arrived_ = 0;
 };
 
-inline const std::vector<std::string>& policies() {
-  static const std::vector<std::string> names{"fifo", "steal", "push-inputs", "push-outputs", "push-weighted", "deferred", "local", "interleave", "node-queues"};
-  return names;
-}
-
 // Every policy, few and many workers, one node and several pretended ones.
 inline std::vector<runtime_options> configurations() {
   std::vector<runtime_options> all;
-  for (const std::string& policy : policies())
+  for (const std::string& policy : policy_names())
     for (int workers : {1, 2, 5})
       for (const char* machine : {"", "nodes:4 cpus:2"}) {
         runtime_options o;
         o.policy = policy;
         // Pushing even the smallest task: more ways for tasks to go.
-        if (policy.starts_with("push") || policy == "local") o.policy += ":threshold=0";
+        for (const auto& p : policy_parameters_of(policy))
+          if (p.name == "threshold") o.policy += ":threshold=0";
         o.workers = workers;
         o.machine = machine;
         all.push_back(o);

@@ -127,7 +127,7 @@ TEST_F(trace_api, each_run_of_a_graph_has_its_own_edges) {
 
 // Statistics and trace count the same, on a machine of several nodes, under every policy.
 TEST_F(trace_api, agrees_with_the_statistics) {
-  for (const std::string& policy : policies()) {
+  for (const std::string& policy : policy_names()) {
     statistics s;
     {
       runtime_options o = options(8, "nodes:4 cpus:2");

@@ -203,11 +203,23 @@ int run_bench(const bench_options& o) {
 
 }  // namespace
 
+// As their files declare them.
+std::string policies_for_help() {
+  std::string text = "Policies and their parameters:";
+  for (const std::string& name : policy_names()) {
+    text += "\n  " + name;
+    for (const auto& p : policy_parameters_of(name))
+      text += fmt::format("\n    {:<10} {} ({}; {} unless told otherwise)", p.name, p.meaning, p.range, p.usual);
+  }
+  return text;
+}
+
 std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   auto o = std::make_shared<bench_options>();
   auto status = std::make_shared<int>(0);
   CLI::App* bench = app.add_subcommand("bench", "Run kernels under policies and measure them");
   constexpr int most = 1 << 30;
+  bench->footer(policies_for_help);
   bench->add_option("kernels", o->kernels, "Names with commas between them")->type_name("KERNEL[,KERNEL...]");
   bench->add_flag("--list", o->list, "List the kernels with their defaults");
   bench->add_option("--size", o->size, "Elements per dimension")->type_name("N[xM[xK]]");

@@ -7,6 +7,7 @@
 
 #include <weir/detail/atomic.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -131,6 +132,7 @@ struct task_ops {
   void (*destroy)(frame*) noexcept; // destroys the closure; null: nothing to do
   mutable atomic<task_length> length{task_length::unknown};
   mutable atomic<std::uint32_t> queued{0};  // by creators that could have run them, while the length was unknown
+  mutable atomic<std::uint32_t> typical_ns{0};  // running average of those whose time was taken; 0: none
 
   bool has_run_before() const { return length.load(std::memory_order_relaxed) != task_length::unknown; }
   // So many that one that waits for its creator would be one of a kind.
@@ -142,8 +144,11 @@ struct task_ops {
   }
   static constexpr std::uint32_t many = 64;
   bool is_short() const { return length.load(std::memory_order_relaxed) == task_length::short_; }
-  void note(task_length now) const {
+  void note(task_length now, std::uint64_t ns) const {
     if (length.load(std::memory_order_relaxed) != now) length.store(now, std::memory_order_relaxed);
+    const std::uint64_t before = typical_ns.load(std::memory_order_relaxed);
+    const std::uint64_t mean = before == 0 ? ns : (3 * before + ns) / 4;
+    typical_ns.store(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(mean, 1, 0xffffffff)), std::memory_order_relaxed);
   }
 };
 
@@ -166,7 +171,10 @@ struct alignas(64) frame {
   // one is made.
   unset_atomic<std::uint32_t> pending;
   atomic<std::uint16_t> live{0};          // versions alive, where several were announced
-  std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read (updates: twice), if there is one
+  union {
+    std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read (updates: twice), if there is one
+    std::uint16_t hint;                        // of data, and placed: what a thief should know (sched::task_hint)
+  };
   scope_state* scope = nullptr;           // null: the runtime itself
   union {
     frame* next = nullptr;                // in whatever list holds it

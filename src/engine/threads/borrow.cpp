@@ -67,7 +67,7 @@ void engine::leave_place(slot& guest, leaving how) {
   if (how == leaving::to_own_thread) return sleep.hand_over(worker);
   const auto any_work_left = [&](bool anywhere) {
     return stopping_.load(std::memory_order_acquire) != 0 || scheduler_.anything_sent_to(place.queues) ||
-           (anywhere && (scheduler_.any_work_for(guest.queues, sched::scheduler::manners::greedy) || any_loop_is_up()));
+           (anywhere && (scheduler_.any_work_for(guest.queues, sched::scheduler::counting::all) || any_loop_is_up()));
   };
   sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
 }
@@ -146,7 +146,7 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
     if (f == nullptr) f = scheduler_.take_own(place.queues);
     if (f == nullptr) {
       searches();
-      f = scheduler_.steal_round(place.queues, scheduler_.manners_of(place.queues), round % rounds_per_far_look == rounds_per_far_look - 1);
+      f = scheduler_.steal_round(place.queues, reach_in_round(round));
     }
     if (f == nullptr) {
       const loop_search loop = looks_for_loops(place, round) ? help_with_loops(place, &may_run) : loop_search::nothing;
@@ -175,7 +175,7 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
 // Somebody may have relied on this search: if it was the last one, and something is left, another worker is woken.
 void engine::stop_searching_in_place(slot& place) {
   scheduler_.stops_stealing(place.queues);
-  if (scheduler_.sleep.stop_searching() && scheduler_.any_work_for(place.queues, sched::scheduler::manners::greedy)) scheduler_.sleep.wake_any();
+  if (scheduler_.sleep.stop_searching() && scheduler_.any_work_for(place.queues, sched::scheduler::counting::all)) scheduler_.sleep.wake_any();
 }
 
 // For what a thread of the program creates and may run at once. Null: all are busy.

@@ -83,7 +83,7 @@ std::vector<int> os_nodes_of(const machine::description& m) {
 
 }  // namespace
 
-engine::engine(const machine::description& m, std::vector<int> worker_cpus, place::policy p, const options& o)
+engine::engine(const machine::description& m, std::vector<int> worker_cpus, place::chosen p, const options& o)
     : machine_(m),
       id_(next_id.fetch_add(1, std::memory_order_relaxed)),
       fork_generation_(os::fork_generation()),
@@ -104,11 +104,16 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       waiting_threads_execute_(o.waiting_threads_execute),
       guests_run_what_they_create_(o.guests_run_what_they_create),
       recorder_(o.recorder),
-      watched_(!bound_ || recorder_ != nullptr),
+      watched_(!bound_ || recorder_ != nullptr || scheduler_.policy().observes),
       workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())),
       worker_cpus_(machine::bindings(m, worker_cpus)),
       substitutes_(stack_, substitutes_parked_per_worker * worker_cpus.size(), [this](substitute& self, os::stack_bounds stack) { substitute_main(self, stack); }) {
   shared_.traced = recorder_ != nullptr;
+  if (shared_.several_nodes && shared_.mode == flow::allocation::deferred) {
+    shared_.moves_updates = true;
+    shared_.ns_per_byte = scheduler_.costs().ns_per_byte();
+    shared_.nodes = m.node_count();
+  }
   if (given_up_.claim_failure()) given_up_.note_failure(nullptr);  // no more of them
   prepare_asymmetric_fences();
   for (std::size_t i = 0; i < m.cpus.size(); i++) {

@@ -191,7 +191,7 @@ struct options {
 class engine {
  public:
   // The machine must outlive the engine. `worker_cpus[i]`: index of the CPU of worker i.
-  engine(const machine::description&, std::vector<int> worker_cpus, place::policy, const options&);
+  engine(const machine::description&, std::vector<int> worker_cpus, place::chosen, const options&);
   // Stops the workers; no task may be outstanding.
   ~engine();
   // Ends the worker threads. Afterwards only releasing data still works. Idempotent.
@@ -354,12 +354,14 @@ class engine {
   frame* next_task(slot&);
   frame* search(slot&);
   frame* idle(slot&, const std::function<bool()>* nested_condition);
-  sched::scheduler::manners rest(slot&, unsigned& dozes, const std::function<bool()>& over);
+  void rest(slot&, const std::function<bool()>& over);
   void execute(slot&, frame*);
   [[gnu::noinline]] frame* leave_in_queue(slot&, frame*);
   static void run_batch(frame*);
   const char* run_body(slot&, frame*);
   const char* run_watched(slot&, frame*);
+  const char* run_logged(slot&, frame*);
+  void tell_policy(slot&, policy::event::kind, frame* task) noexcept;
   void count_bytes(slot&, frame*);
   void note_time(slot&, const detail::task_ops&, std::uint64_t begin_ns, std::uint64_t end_ns);
   void seek_solitude(slot&, std::uint64_t now_ns);

@@ -3,6 +3,7 @@
 #include "engine/threads/spinning.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -79,14 +80,15 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   counts_as_busy_in_loops(s);
   sleep.start_searching();
   scheduler_.starts_to_steal(s.queues);
+  if (scheduler_.policy().observes) tell_policy(s, policy::event::kind::becomes_idle, nullptr);
   const auto found = [&](frame* f) {
     scheduler_.stops_stealing(s.queues);
     if (sleep.stop_searching()) sleep.wake_any();
     return f;
   };
   const auto over = [&] { return (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0) || s.turns.anybody_ready(); };
-  auto manners = sched::scheduler::manners::patient;
-  unsigned dozes = 0;  // that lasted until their time was up
+  using reach = sched::scheduler::reach;
+  bool everywhere = false;
   // Who leaves small tasks to others disturbs them by looking, and has no use for being fast: it looks rarely, and then
   // everywhere.
   const auto small = [&] { return s.queues.sizes.all_small(); };
@@ -95,14 +97,13 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     if (over()) return found(nullptr);
     if (frame* f = scheduler_.take_own(s.queues)) return found(f);
     lend_to_who_wants(s);
-    const bool far = small() || round % rounds_per_far_look == rounds_per_far_look - 1 || manners != sched::scheduler::manners::patient;
-    if (frame* f = scheduler_.steal_round(s.queues, std::max(manners, scheduler_.manners_of(s.queues)), far)) return found(f);
-    manners = sched::scheduler::manners::patient;
+    const reach how_far = everywhere ? reach::all : small() ? reach::far : reach_in_round(round);
+    if (frame* f = scheduler_.steal_round(s.queues, how_far)) return found(f);
+    everywhere = false;
     if (looks_for_loops(s, round)) {
       if (!may_help(s) && any_loop_for(s)) return found(nullptr);  // another thread may
       if (may_help(s) && help_with_loops(s, nullptr) == loop_search::ran_one) {
         spin = spin_clock(spin_ns_);
-        dozes = 0;
         round = -1;
         continue;
       }
@@ -110,12 +111,11 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     }
     if (round % 8 == 0 && waiting_.anybody_sleeps() && nobody_busy() && quiescent()) notify_waiters();
     if (round < rounds_at_least || spin.goes_on()) {
-      if (spin.longer_than(scheduler_.doze_microseconds(s.queues))) manners = scheduler_.spun(s.queues);
-      else if (spin.lasts(scheduler_.hunger_microseconds(s.queues))) scheduler_.grow_hungry(s.queues, sched::slot_queues::hunger::some);
       pause_spinning(s, round);
       continue;
     }
-    manners = rest(s, dozes, std::ref(over));  // a copy would be too large to be made without memory
+    rest(s, std::ref(over));  // a copy would be too large to be made without memory
+    everywhere = true;
     round = rounds_at_least - (small() ? 1 : rounds_after_waking);
     spin.end();
   }
@@ -133,7 +133,7 @@ void engine::pause_spinning(slot& s, int round) {
     return sleep.is_lent(s.index()) || bells_.on(node) != heard;
   });
   sleep.stop_spinning(s.index(), [&] {
-    return scheduler_.any_work_for(s.queues, sched::scheduler::manners::greedy) || any_loop_is_up() ||
+    return scheduler_.any_work_for(s.queues, sched::scheduler::counting::all) || any_loop_is_up() ||
            stopping_.load(std::memory_order_acquire) != 0;
   });
   scheduler_.has_own_place(s.queues);
@@ -146,36 +146,28 @@ void engine::lend_to_who_wants(slot& s) {
   place_wanted_on_.store(-1, std::memory_order_relaxed);
 }
 
-// Sleeps, or dozes if workers of other nodes hold something back.
-sched::scheduler::manners engine::rest(slot& s, unsigned& dozes, const std::function<bool()>& over) {
-  using manners = sched::scheduler::manners;
-  using held_back = sched::scheduler::held_back;
+// Sleeps, or dozes until it is worth taking what waits on other nodes.
+void engine::rest(slot& s, const std::function<bool()>& over) {
+  using counting = sched::scheduler::counting;
   s.flow.buffers.flush_counts();
   const bool in_task = !s.holds_no_task();
   const trace::sleep_slice asleep(s.log, in_task);
   // Asleep without a task, it may have lent the place: then it must not look whether it is in loops, and it is in none.
   const auto any_loop = [&] { return in_task ? any_loop_for(s) : any_loop_is_up(); };
-  const auto anything_for = [&](manners how) { return scheduler_.any_work_for(s.queues, how) || any_loop() || over(); };
+  const auto anything = [&](counting what, bool with_left) {
+    return scheduler_.any_work_for(s.queues, what, with_left) || any_loop() || over();
+  };
   const auto everybody_asleep = [&] { all_asleep(); };
   if (scheduler_.leaves_small_tasks(s.queues)) {
-    const auto any_large = [&] {
-      return scheduler_.any_work_for(s.queues, manners::patient, false) || any_loop() || over();
-    };
-    scheduler_.doze_beside_small_tasks(s.queues, any_large, everybody_asleep);
-    return manners::patient;
+    scheduler_.doze_beside_small_tasks(s.queues, [&] { return anything(counting::worth_it, false); }, everybody_asleep);
+    return;
   }
-  // As long as others work, the first time it takes for granted that they hold something: to look costs several lines
-  // of each of them.
-  const bool looks = dozes > 0 || !scheduler_.anything_held_back() || nobody_busy();
-  const held_back what = looks ? scheduler_.note_progress(s.queues) : scheduler_.note_nothing(s.queues);
-  if (what == held_back::nothing) {
-    scheduler_.sleep.sleep(s.index(), in_task, [&] { return anything_for(manners::greedy); }, everybody_asleep);
-    if (!in_task) scheduler_.has_own_place(s.queues);
-    return manners::patient;
+  if (const std::uint64_t until_ns = scheduler_.next_theft_ns(s.queues); until_ns != sched::scheduler::never) {
+    scheduler_.doze(s.queues, until_ns, [&] { return anything(counting::worth_it, true); }, everybody_asleep);
+    return;
   }
-  const manners after = scheduler_.doze(s.queues, what, dozes, [&] { return anything_for(manners::patient); }, everybody_asleep);
-  if (after != manners::patient) dozes++;
-  return looks ? after : manners::patient;
+  scheduler_.sleep.sleep(s.index(), in_task, [&] { return anything(counting::all, true); }, everybody_asleep);
+  if (!in_task) scheduler_.has_own_place(s.queues);
 }
 
 // Runs a task and publishes what it wrote.
@@ -241,12 +233,22 @@ void engine::return_credits(slot& s, std::int64_t keep) {
 // What most engines do without.
 const char* engine::run_watched(slot& s, frame* f) {
   if (!bound_ && !s.floors.of_guest) refresh_node(s);
-  if (s.log == nullptr) return run_body(s, f);
+  const char* const cause = s.log != nullptr ? run_logged(s, f) : run_body(s, f);
+  if (scheduler_.policy().observes) tell_policy(s, policy::event::kind::task_done, f);
+  return cause;
+}
+
+const char* engine::run_logged(slot& s, frame* f) {
   trace::log::start start = s.log->begin(s.queues.stolen_from, s.depth > 1);
   const char* const cause = run_body(s, f);
   start.ticks = std::max(start.ticks, s.had_since_ticks);  // what others did in this place before lies beside it
   s.log->task(f, start, s.queues.node, cause);
   return cause;
+}
+
+void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
+  const std::optional<task_view> task = f != nullptr ? std::optional<task_view>(*f) : std::nullopt;
+  scheduler_.tell_policy({what, s.index(), s.queues.node, task ? &*task : nullptr});
 }
 
 // Null if the outputs are good, else the name of the task that is to blame.
@@ -276,11 +278,9 @@ const char* engine::run_watched(slot& s, frame* f) {
 
 // Of a sample of its tasks.
 void engine::note_time(slot& s, const detail::task_ops& ops, std::uint64_t begin_ns, std::uint64_t end_ns) {
-  sched::slot_queues& q = s.queues;
-  ops.note(end_ns - begin_ns < sched::small_tasks::fast_ns ? detail::task_length::short_ : detail::task_length::long_);
-  q.sizes.note(end_ns - begin_ns);
-  const std::uint64_t us = std::clamp<std::uint64_t>((end_ns - begin_ns) / 1000, 1, 1'000'000);
-  q.typical_task_us = static_cast<std::uint32_t>(q.typical_task_us == 0 ? us : (3ull * q.typical_task_us + us) / 4);
+  const std::uint64_t ns = end_ns - begin_ns;
+  ops.note(ns < sched::small_tasks::fast_ns ? detail::task_length::short_ : detail::task_length::long_, ns);
+  s.queues.sizes.note(ns);
   seek_solitude(s, end_ns);
 }
 

@@ -21,6 +21,11 @@ inline constexpr int rounds_to_lend = 3;  // some 2.5 us: who wants a place come
 inline constexpr int rounds_per_far_look = 4;    // most waits are short, and a task of another node costs more than a short wait
 inline constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
 
+inline sched::scheduler::reach reach_in_round(int round) {
+  const bool far = round % rounds_per_far_look == rounds_per_far_look - 1;
+  return far ? sched::scheduler::reach::far : sched::scheduler::reach::near;
+}
+
 // How long an idle worker has been spinning. Looks at the clock only while it does.
 class spin_clock {
  public:
@@ -28,20 +33,13 @@ class spin_clock {
   bool goes_on() {
     if (most_ns_ == 0) return false;
     now_ = os::now_ns();
-    if (begin_ == 0) begin_ = mark_ = now_;
+    if (begin_ == 0) begin_ = now_;
     return now_ - begin_ < most_ns_;
   }
-  // Since this was last true.
-  bool longer_than(std::uint64_t microseconds) {
-    if (now_ - mark_ <= 1000 * microseconds) return false;
-    mark_ = now_;
-    return true;
-  }
-  bool lasts(std::uint64_t microseconds) const { return now_ - begin_ > 1000 * microseconds; }
   void end() { most_ns_ = 0; }
 
  private:
-  std::uint64_t most_ns_, begin_ = 0, mark_ = 0, now_ = 0;
+  std::uint64_t most_ns_, begin_ = 0, now_ = 0;
 };
 
 // Over at once when something is pushed to `self`, or ends_early().

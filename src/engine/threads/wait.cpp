@@ -61,7 +61,8 @@ void engine::throttle(slot& s) {
   const older_tasks_kept_in_mind creators(s);
   while ((alone || s.queues.finished.read() < end) && !s.turns.is_due()) {
     frame* f = scheduler_.take_own(s.queues);
-    if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::manners::patient, true);
+    if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::reach::far);
+    s.queues.idle_since_ns = 0;  // it has something to do
     if (f == nullptr) return;
     // One like which has not finished yet may wait for what this creator does next. But where nobody else finds out,
     // for instance with one worker, all would be created before the first is executed.

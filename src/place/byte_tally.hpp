@@ -1,9 +1,10 @@
 // Bytes per node, and the node from which they are cheapest to reach: what the push rules share.
 #pragma once
 
-#include "place/place.hpp"
+#include <weir/policy.hpp>
 
 #include <array>
+#include <cstdint>
 
 namespace weir::place {
 
@@ -25,36 +26,36 @@ class byte_tally {
   std::uint64_t total_bytes() const { return total_; }
 
   // The node with the lowest sum of weight times access cost, of those that have a worker; ties go to the activating
-  // worker's own node, or, if it is one of two that hold as much, to the other. O(nodes x nodes touched). `here` if
-  // nothing is placed.
+  // worker's own node `own`, or, if it is one of two that hold as much, to the other. O(nodes x nodes touched). `here`
+  // if nothing is placed.
   enum class ties { stay, leave };
-  int cheapest_node(const view& v, bool writes, ties equal = ties::stay) const {
-    if (used_ == 0) return here;
-    int best = here;
+  int cheapest_node(const policy_machine& m, int own, bool writes, ties equal = ties::stay) const {
+    if (used_ == 0) return policy::here;
+    int best = policy::here;
     double lowest = 0;
     const auto cost_from = [&](int from) {
       double sum = 0;
       for (int i = 0; i < used_; i++) {
         const auto& e = entries_[static_cast<std::size_t>(i)];
-        sum += e.weight * (writes ? v.machine.write_cost(from, e.node) : v.machine.read_cost(from, e.node));
+        sum += e.weight * (writes ? m.write(from, e.node) : m.read(from, e.node));
       }
       return sum;
     };
-    if (v.node >= 0 && v.node_has_worker[static_cast<std::size_t>(v.node)]) {
-      best = v.node;
+    if (own >= 0 && m.has_worker[static_cast<std::size_t>(own)]) {
+      best = own;
       lowest = cost_from(best);
     }
-    for (int n = 0; n < v.machine.node_count(); n++) {
-      if (!v.node_has_worker[static_cast<std::size_t>(n)] || n == v.node) continue;
+    for (int n = 0; n < m.nodes; n++) {
+      if (!m.has_worker[static_cast<std::size_t>(n)] || n == own) continue;
       const double cost = cost_from(n);
-      if (best == here || cost < lowest) {
+      if (best == policy::here || cost < lowest) {
         best = n;
         lowest = cost;
       }
     }
-    if (equal == ties::leave && best == v.node && used_ == 2) {
+    if (equal == ties::leave && best == own && used_ == 2) {
       const int other = entries_[entries_[0].node == best ? 1 : 0].node;
-      if (v.node_has_worker[static_cast<std::size_t>(other)] && cost_from(other) == lowest) return other;
+      if (m.has_worker[static_cast<std::size_t>(other)] && cost_from(other) == lowest) return other;
     }
     return best;
   }

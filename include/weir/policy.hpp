@@ -1,0 +1,224 @@
+// Policies: where tasks run, and where and when their data get memory. Those that come with weir are written against this
+// header, one file each (src/place/policies), and so can a program's own be: derive from weir::policy, register it under a
+// name, and choose it by that (examples/policy.cpp).
+//
+//   class mine final : public weir::policy {
+//    public:
+//     double cost(const weir::task_view& task, int node) const override { ... }  // nanoseconds
+//   };
+//   const weir::policy_registration<mine> here("mine");
+//
+//   weir::runtime rt({.policy = "mine"});  // or WEIR_POLICY=mine
+//
+// A policy says what it prefers, and nothing more. That no worker is idle beside a task is the scheduler's affair: an idle
+// worker takes a task from another node when the time that it has been idle for, and the time that the task would wait there,
+// have grown to what taking it costs.
+#pragma once
+
+#include <weir/detail/frame.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace weir {
+
+// The machine, as a policy sees it. Nodes and workers are numbered from 0 up.
+struct policy_machine {
+  int nodes = 1;
+  std::vector<double> read_ns, write_ns;  // of a line of 64 bytes: nodes x nodes, [node of the CPU][node of the memory].
+                                          // Where latencies are unknown they follow the distances that the firmware tells
+  std::vector<char> has_worker;           // by node
+  std::vector<int> node_of_worker;        // by worker
+
+  double read(int from, int to) const { return read_ns[index(from, to)]; }
+  double write(int from, int to) const { return write_ns[index(from, to)]; }
+
+ private:
+  std::size_t index(int from, int to) const {
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(nodes) + static_cast<std::size_t>(to);
+  }
+};
+
+// A task that is ready, or runs. To look at, as long as the policy is asked about it.
+class task_view {
+ public:
+  struct part {
+    std::uint64_t bytes;
+    int node;      // where they lie; negative: nowhere yet, or on several nodes
+    bool updated;  // an inout(): they are written there, too
+  };
+
+  explicit task_view(detail::frame& f) : frame_(&f) {}
+  const char* name() const { return frame_->display_name(); }
+  int priority() const { return frame_->priority; }
+  bool has_data() const { return !frame_->has_no_data(); }
+  // Calls f(part) for each datum, and each element of a stream, that the task reads.
+  template <class F>
+  void for_each_input(F&& f) const {
+    visit_inputs([](void* to, const part& p) { (*static_cast<std::remove_reference_t<F>*>(to))(p); }, erased(f));
+  }
+  // Of what it writes. An inout() is here, too.
+  template <class F>
+  void for_each_output(F&& f) const {
+    visit_outputs([](void* to, const part& p) { (*static_cast<std::remove_reference_t<F>*>(to))(p); }, erased(f));
+  }
+  detail::frame& frame() const { return *frame_; }  // weir's own
+
+ private:
+  template <class F>
+  static void* erased(F& f) {
+    return const_cast<void*>(static_cast<const void*>(std::addressof(f)));
+  }
+  void visit_inputs(void (*f)(void*, const part&), void* to) const;
+  void visit_outputs(void (*f)(void*, const part&), void* to) const;
+
+  detail::frame* frame_;
+};
+
+// One object for each runtime. Questions are asked by all threads at once, so what a policy remembers is its own to protect.
+// A question that a policy leaves unanswered costs nothing. What it throws, and what makes no sense, is said once on standard
+// error, and the task stays where it became ready.
+class policy {
+ public:
+  // Where ready tasks wait.
+  enum class queues : std::uint8_t {
+    own,      // with the worker that made them ready, or that they were sent to; others steal
+    nodes,    // in a container for each node, shared by its workers
+    central,  // in one queue for all, first in first out
+  };
+  // When and where what a task writes gets memory.
+  enum class memory : std::uint8_t {
+    deferred,     // when the task runs, on the node of the worker that runs it
+    at_creation,  // when it is created, on the creator's node
+    first_touch,  // at creation, and the system decides where when it is first written
+    interleaved,  // at creation, page by page over all nodes
+  };
+
+  // Where a task should run.
+  static constexpr int here = -1;  // with the worker that made it ready
+  struct wish {
+    int node = here;
+    // All that follows will lie where this task runs, which only writes: it waits there in a queue of its own, however many
+    // there are of its kind.
+    bool initial = false;
+    // Of what the task reads, how much lies there, so that it costs more elsewhere. unknown: the runtime finds out, which
+    // means a look at each input.
+    std::uint64_t bytes = unknown;
+    static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+
+    constexpr wish(int wished_node = here, bool decides_for_others = false, std::uint64_t bytes_there = unknown)
+        : node(wished_node), initial(decides_for_others), bytes(bytes_there) {}
+    bool operator==(const wish&) const = default;
+  };
+  // Who asks: the thread that made the task ready.
+  struct asker {
+    int index;                 // its worker, or, of a thread of the program, a number above those
+    int node;                  // -1: unknown
+    detail::frame* running;    // the task it is executing, or null
+  };
+  // What has happened. By the worker that it happened to.
+  struct event {
+    enum class kind : std::uint8_t { task_done, becomes_idle } what;
+    int worker, node;
+    const task_view* task;  // task_done: which
+  };
+
+  virtual ~policy() = default;
+  // Before anything else is asked.
+  virtual void begin(const policy_machine& m) { machine_ = &m; }
+  virtual queues where_tasks_wait() const { return queues::own; }
+  virtual memory outputs() const { return memory::deferred; }
+  // What running the task on this node costs, in nanoseconds, beyond what it costs anywhere. It is placed where that is least;
+  // `here` if it is the same there. Asked for each node that has workers.
+  virtual double cost(const task_view&, int node) const;
+  // The same in one question, for policies that know a shorter way. Default: the least of cost().
+  virtual wish place(const task_view&, const asker&);
+  // Whom to rob, in this order, first its own node's workers: nearest first unless said otherwise. Workers that are not named
+  // are never robbed by this one. Asked once.
+  virtual std::vector<int> victims(int worker) const;
+  virtual void observe(const event&);
+
+ protected:
+  const policy_machine& machine() const { return *machine_; }
+
+ private:
+  const policy_machine* machine_ = nullptr;
+};
+
+// What stands behind the name in "NAME:parameter=value,...". A policy asks for each of its parameters once, in its constructor,
+// and so says which it has. Throws configuration_error: what is wrong, and what was expected.
+class policy_parameters {
+ public:
+  struct description {
+    std::string name, range, usual, meaning;
+  };
+  explicit policy_parameters(std::string_view policy, std::string_view assignments);
+
+  double number(std::string_view name, double usual, double least, double most, std::string_view meaning);
+  std::uint64_t count(std::string_view name, std::uint64_t usual, std::uint64_t least, std::uint64_t most, std::string_view meaning);
+  // With KiB, MiB or GiB, if it is written so.
+  std::uint64_t bytes(std::string_view name, std::uint64_t usual, std::string_view meaning);
+  const std::vector<description>& all() const { return all_; }  // those that were asked for
+  void refuse_others() const;                                   // that were given, and not asked for
+
+ private:
+  struct given {
+    std::string name, value;
+    bool has_value, used = false;
+  };
+  [[noreturn]] void refuse(const std::string& what) const;
+  double parse(const given&, bool bytes, const std::string& expected) const;
+  given* find(std::string_view name);
+
+  std::string policy_;
+  std::vector<given> given_;
+  std::vector<description> all_;
+};
+
+namespace detail {
+
+struct policy_kind {
+  std::string_view name;
+  std::unique_ptr<policy> (*make)(policy_parameters&);
+  bool places, orders_victims, observes;  // the questions that it answers
+};
+// Throws configuration_error if there is one of this name.
+void register_policy(const policy_kind&);
+
+template <class P>
+std::unique_ptr<policy> make_policy(policy_parameters& p) {
+  if constexpr (std::is_constructible_v<P, policy_parameters&>) return std::make_unique<P>(p);
+  else return std::make_unique<P>();
+}
+
+// The type of &P::f says which class f is of.
+template <class P>
+policy_kind kind_of(std::string_view name) {
+  return {.name = name,
+          .make = &make_policy<P>,
+          .places = !std::is_same_v<decltype(&P::cost), decltype(&policy::cost)> ||
+                    !std::is_same_v<decltype(&P::place), decltype(&policy::place)>,
+          .orders_victims = !std::is_same_v<decltype(&P::victims), decltype(&policy::victims)>,
+          .observes = !std::is_same_v<decltype(&P::observe), decltype(&policy::observe)>};
+}
+
+}  // namespace detail
+
+// As a constant of a source file: from before main() on there is a policy of this name.
+template <class P>
+class policy_registration {
+ public:
+  explicit policy_registration(std::string_view name) { detail::register_policy(detail::kind_of<P>(name)); }
+};
+
+// Of all that there are, in alphabetical order.
+std::vector<std::string> policy_names();
+// The parameters of one. Throws configuration_error if there is none of this name.
+std::vector<policy_parameters::description> policy_parameters_of(std::string_view name);
+
+}  // namespace weir

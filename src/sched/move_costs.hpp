@@ -1,0 +1,35 @@
+// What it costs to run a task on another node than the one where it waits.
+#pragma once
+
+#include "sched/ready_task.hpp"
+
+#include <weir/policy.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace weir::sched {
+
+class move_costs {
+ public:
+  explicit move_costs(const policy_machine& m) : nodes_(static_cast<std::size_t>(m.nodes)) {
+    for (int from = 0; from < m.nodes; from++)
+      for (int to = 0; to < m.nodes; to++)
+        ns_per_byte_.push_back(std::max(0.0, m.read(to, from) - m.read(from, from)) / line_bytes);
+  }
+
+  const std::vector<double>& ns_per_byte() const { return ns_per_byte_; }  // [from][to]
+  // In ns, beyond what it costs to run the task on `from`.
+  double of(task_hint hint, int from, int to) const {
+    return static_cast<double>(hint.bytes()) * ns_per_byte_[static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to)];
+  }
+
+ private:
+  static constexpr double line_bytes = 64;
+
+  const std::size_t nodes_;
+  std::vector<double> ns_per_byte_;  // nodes x nodes, [from][to]
+};
+
+}  // namespace weir::sched
