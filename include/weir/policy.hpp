@@ -187,7 +187,7 @@ struct policy_kind {
   std::unique_ptr<policy> (*make)(policy_parameters&);
   bool places, orders_victims, observes;  // the questions that it answers
 };
-// Throws configuration_error if there is one of this name.
+// Before main() or later, by any thread.
 void register_policy(const policy_kind&);
 
 template <class P>

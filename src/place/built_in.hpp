@@ -5,8 +5,10 @@
 #include <weir/policy.hpp>
 
 // At the end of policies/STEM.cpp.
-#define WEIR_BUILT_IN_POLICY(stem, type, name)                                            \
-  namespace weir::place::built_in {                                                       \
-  void stem();                                                                            \
-  void stem() { ::weir::detail::register_policy(::weir::detail::kind_of<type>(name)); }   \
+#define WEIR_BUILT_IN_POLICY(stem, type, name)                      \
+  namespace weir::place::built_in {                                 \
+  void stem(std::vector<::weir::detail::policy_kind>& to);          \
+  void stem(std::vector<::weir::detail::policy_kind>& to) {         \
+    to.push_back(::weir::detail::kind_of<type>(name));              \
+  }                                                                 \
   }

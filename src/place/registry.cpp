@@ -4,43 +4,53 @@
 #include <weir/error.hpp>
 
 #include <algorithm>
-#include <mutex>
+#include <memory>
 
 namespace weir {
 namespace place::built_in {
 
-void register_all();  // made by CMake from the names of the files in policies/
+void register_all(std::vector<detail::policy_kind>& to);  // made by CMake from the names of the files in policies/
 
 }  // namespace place::built_in
 
 namespace {
 
-struct registry {
-  std::mutex lock;
-  std::vector<detail::policy_kind> kinds;
-  std::vector<std::string> registered_twice;
+using detail::policy_kind;
+
+// Nothing here is locked: a process that is forked at any moment can make runtimes.
+struct registered {
+  const policy_kind kind;
+  registered* next;
 };
+constinit atomic<registered*> newest{nullptr};
+constinit atomic<const std::vector<policy_kind>*> built_in_kinds{nullptr};
 
-registry& all() {
-  static registry the_registry;
-  return the_registry;
+// The first that asks makes the list; of several at once one wins.
+const std::vector<policy_kind>& built_in() {
+  if (const auto* made = built_in_kinds.load(std::memory_order_acquire)) return *made;
+  auto mine = std::make_unique<std::vector<policy_kind>>();
+  place::built_in::register_all(*mine);
+  const std::vector<policy_kind>* theirs = nullptr;
+  if (!built_in_kinds.compare_exchange_strong(theirs, mine.get(), std::memory_order_acq_rel, std::memory_order_acquire)) return *theirs;
+  return *mine.release();
 }
 
-void register_built_in() {
-  static std::once_flag done;
-  std::call_once(done, place::built_in::register_all);
+template <class F>
+void for_each_kind(F&& f) {
+  for (const policy_kind& k : built_in()) f(k);
+  for (const registered* r = newest.load(std::memory_order_acquire); r != nullptr; r = r->next) f(r->kind);
 }
 
-detail::policy_kind find(std::string_view name) {
-  register_built_in();
-  {
-    const std::lock_guard guard(all().lock);
-    const auto& twice = all().registered_twice;
-    if (std::find(twice.begin(), twice.end(), name) != twice.end())
-      throw configuration_error("policy \"" + std::string(name) + "\" is registered twice; expected one policy of a name");
-    for (const detail::policy_kind& k : all().kinds)
-      if (k.name == name) return k;
-  }
+policy_kind find(std::string_view name) {
+  const policy_kind* found = nullptr;
+  int of_that_name = 0;
+  for_each_kind([&](const policy_kind& k) {
+    if (k.name != name) return;
+    found = &k;
+    of_that_name++;
+  });
+  if (of_that_name == 1) return *found;
+  if (of_that_name > 1) throw configuration_error("policy \"" + std::string(name) + "\" is registered twice; expected one policy of a name");
   std::string known;
   for (const std::string& n : policy_names()) known += (known.empty() ? "" : ", ") + n;
   throw configuration_error("unknown policy \"" + std::string(name) + "\"; known: " + known);
@@ -58,22 +68,17 @@ flow::allocation allocation_of(policy::memory m) {
 
 }  // namespace
 
+// Two of one name are refused when it is chosen: before main() nobody would catch what this throws.
 void detail::register_policy(const policy_kind& k) {
-  const std::lock_guard guard(all().lock);
-  for (const policy_kind& other : all().kinds)
-    if (other.name == k.name) {
-      all().registered_twice.emplace_back(k.name);  // before main() nobody would catch what this throws
-      return;
-    }
-  all().kinds.push_back(k);
+  auto* const mine = new registered{k, newest.load(std::memory_order_relaxed)};
+  while (!newest.compare_exchange_weak(mine->next, mine, std::memory_order_release, std::memory_order_relaxed)) {}
 }
 
 std::vector<std::string> policy_names() {
-  register_built_in();
-  const std::lock_guard guard(all().lock);
   std::vector<std::string> names;
-  for (const detail::policy_kind& k : all().kinds) names.emplace_back(k.name);
+  for_each_kind([&](const policy_kind& k) { names.emplace_back(k.name); });
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

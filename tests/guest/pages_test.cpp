@@ -161,8 +161,10 @@ TEST_P(AtCreation, PagesAreOnTheCreatorsNodeWhoeverWrites) {
 
 INSTANTIATE_TEST_SUITE_P(Pages, AtCreation, testing::Values("steal", "push-inputs", "push-outputs", "push-weighted"), test_name);
 
-// inout works in the version's own buffer, wherever it runs.
-TEST_P(AnyPolicy, InoutKeepsTheBuffer) {
+// inout works in the version's own buffer, wherever it runs; but where outputs get memory when tasks run the buffer may have
+// moved to the node of its task.
+TEST_P(AnyPolicy, InoutKeepsTheBufferOrBringsItAlong) {
+  const bool may_move = GetParam() == "deferred" || GetParam() == "local" || GetParam() == "node-queues";
   const std::vector<int> nodes = nodes_with_cpus();
   runtime rt(with(GetParam()));
   for (std::size_t bytes : {64u, 100u << 10, 1u << 20}) {
@@ -179,7 +181,11 @@ TEST_P(AnyPolicy, InoutKeepsTheBuffer) {
       rt.spawn(on(node), inout(x), [&](bytes_out updated) {
         for (unsigned char& b : updated) b++;
         updates++;
-        moved += updated.data() != buffer || nodes_of(updated) != placed;
+        const std::vector<int> now = nodes_of(updated), along(now.size(), this_task::node());
+        const bool kept = updated.data() == buffer && now == placed;
+        moved += !kept && !(may_move && now == along);
+        buffer = updated.data();
+        placed = now;
       });
     rt.wait();
     EXPECT_EQ(moved, 0) << bytes << " bytes";

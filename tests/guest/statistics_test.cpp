@@ -32,6 +32,7 @@ class traffic {
       at = next;
     }
   }
+  void add_on(int node, std::size_t bytes) { bytes_[class_of(node)] += bytes; }
   std::uint64_t unknown() const { return unknown_; }
   std::vector<std::uint64_t> bytes() const { return {bytes_.begin(), bytes_.end()}; }
 
@@ -53,18 +54,19 @@ class random_program {
   random_program(runtime& rt, std::uint64_t seed, traffic& read, traffic& written) : rt_(rt), random_(seed), read_(read), written_(written) {
     static constexpr std::size_t sizes[] = {64, 100, 640, 4096, 9000, 70000, 300000};
     for (int i = 0; i < 28; i++) all_.push_back(rt.make_data<unsigned char>(sizes[static_cast<std::size_t>(i) % std::size(sizes)]));
+    last_.resize(all_.size());
   }
 
   void run(int tasks) {
     rt_.run([&](auto&&...) {
-      for (auto& x : all_) write(x);
+      for (std::size_t x = 0; x < all_.size(); x++) write(x);
       for (int i = 0; i < tasks; i++) spawn_any();
     });
     rt_.wait();
   }
 
  private:
-  data<unsigned char>& any() { return all_[random_.below(static_cast<std::uint32_t>(all_.size()))]; }
+  std::size_t any() { return random_.below(static_cast<std::uint32_t>(all_.size())); }
 
   // Half of the tasks are sent to a node, the others go where the policy likes.
   task_options somewhere() {
@@ -73,31 +75,34 @@ class random_program {
     return o;
   }
 
-  void write(data<unsigned char>& x) {
-    rt_.spawn(somewhere(), out(x), [this](bytes_out values) { fill(values); });
+  void write(std::size_t x) {
+    rt_.spawn(somewhere(), out(all_[x]), [this, x](bytes_out values) { fill(x, values); });
   }
-  void step(data<unsigned char>& x, data<unsigned char>& y) {
-    rt_.spawn(somewhere(), in(x), out(y), [this](bytes_in before, bytes_out after) {
+  void step(std::size_t x, std::size_t y) {
+    rt_.spawn(somewhere(), in(all_[x]), out(all_[y]), [this, y](bytes_in before, bytes_out after) {
       read_.add(before);
-      fill(after);
+      fill(y, after);
     });
   }
-  void update(data<unsigned char>& x) {
-    rt_.spawn(somewhere(), inout(x), [this](bytes_out values) {
-      read_.add(values);
-      fill(values);
+  // What has moved with its task has been read where it was.
+  void update(std::size_t x) {
+    rt_.spawn(somewhere(), inout(all_[x]), [this, x](bytes_out values) {
+      if (values.data() == last_[x].address) read_.add(values);
+      else read_.add_on(last_[x].node, values.size());
+      fill(x, values);
     });
   }
-  void fill(bytes_out values) {
+  void fill(std::size_t x, bytes_out values) {
     std::ranges::fill(values, static_cast<unsigned char>(1));
     written_.add(values);
+    last_[x] = {values.data(), nodes_of(values).front()};
   }
   void spawn_any() {
     switch (random_.below(4)) {
       case 0: return write(any());
       case 1: return update(any());
       case 2: {
-        data<unsigned char>& x = any();
+        const std::size_t x = any();
         return step(x, x);
       }
       default: return step(any(), any());
@@ -108,6 +113,11 @@ class random_program {
   rng random_;
   traffic &read_, &written_;
   std::vector<data<unsigned char>> all_;
+  struct version {
+    const void* address = nullptr;
+    int node = 0;
+  };
+  std::vector<version> last_;  // of each datum: written by tasks that come one after the other
   std::vector<int> nodes_ = nodes_with_cpus();
 };
 
