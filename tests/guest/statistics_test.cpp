@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 
 namespace weir::guest_test {
@@ -54,7 +55,6 @@ class random_program {
   random_program(runtime& rt, std::uint64_t seed, traffic& read, traffic& written) : rt_(rt), random_(seed), read_(read), written_(written) {
     static constexpr std::size_t sizes[] = {64, 100, 640, 4096, 9000, 70000, 300000};
     for (int i = 0; i < 28; i++) all_.push_back(rt.make_data<unsigned char>(sizes[static_cast<std::size_t>(i) % std::size(sizes)]));
-    last_.resize(all_.size());
   }
 
   void run(int tasks) {
@@ -76,26 +76,30 @@ class random_program {
   }
 
   void write(std::size_t x) {
-    rt_.spawn(somewhere(), out(all_[x]), [this, x](bytes_out values) { fill(x, values); });
+    rt_.spawn(somewhere(), out(all_[x]), [this](bytes_out values) { fill(values); });
   }
   void step(std::size_t x, std::size_t y) {
-    rt_.spawn(somewhere(), in(all_[x]), out(all_[y]), [this, y](bytes_in before, bytes_out after) {
+    rt_.spawn(somewhere(), in(all_[x]), out(all_[y]), [this](bytes_in before, bytes_out after) {
       read_.add(before);
-      fill(y, after);
+      fill(after);
     });
   }
   // What has moved with its task has been read where it was.
   void update(std::size_t x) {
-    rt_.spawn(somewhere(), inout(all_[x]), [this, x](bytes_out values) {
-      if (values.data() == last_[x].address) read_.add(values);
-      else read_.add_on(last_[x].node, values.size());
-      fill(x, values);
+    rt_.spawn(somewhere(), inout(all_[x]), [this](bytes_out values) {
+      place before{};
+      std::memcpy(&before, values.data(), sizeof before);
+      if (before.address == values.data()) read_.add(values);
+      else read_.add_on(before.node, values.size());
+      fill(values);
     });
   }
-  void fill(std::size_t x, bytes_out values) {
+  // Each version says where it was written.
+  void fill(bytes_out values) {
     std::ranges::fill(values, static_cast<unsigned char>(1));
+    const place now{values.data(), nodes_of(values).front()};
+    std::memcpy(values.data(), &now, sizeof now);
     written_.add(values);
-    last_[x] = {values.data(), nodes_of(values).front()};
   }
   void spawn_any() {
     switch (random_.below(4)) {
@@ -113,11 +117,10 @@ class random_program {
   rng random_;
   traffic &read_, &written_;
   std::vector<data<unsigned char>> all_;
-  struct version {
-    const void* address = nullptr;
-    int node = 0;
+  struct place {
+    const void* address;
+    int node;
   };
-  std::vector<version> last_;  // of each datum: written by tasks that come one after the other
   std::vector<int> nodes_ = nodes_with_cpus();
 };
 
