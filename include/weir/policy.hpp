@@ -18,7 +18,6 @@
 #include <weir/detail/frame.hpp>
 
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -131,6 +130,8 @@ class policy {
   virtual ~policy() = default;
   // Before anything else is asked.
   virtual void begin(const policy_machine& m) { machine_ = &m; }
+  // Under `central` nothing is placed, and under `nodes` and `central` nobody is robbed: a policy that answers these questions
+  // all the same is refused when it is chosen.
   virtual queues where_tasks_wait() const { return queues::own; }
   virtual memory outputs() const { return memory::deferred; }
   // What running the task on this node costs, in nanoseconds, beyond what it costs anywhere. It is placed where that is least;
@@ -141,6 +142,7 @@ class policy {
   // Whom to rob, in this order, first its own node's workers: nearest first unless said otherwise. Workers that are not named
   // are never robbed by this one. Asked once.
   virtual std::vector<int> victims(int worker) const;
+  // Not of chunks of loops, nor of tasks of graphs in bulk.
   virtual void observe(const event&);
 
  protected:
@@ -183,7 +185,7 @@ class policy_parameters {
 namespace detail {
 
 struct policy_kind {
-  std::string_view name;
+  std::string name;
   std::unique_ptr<policy> (*make)(policy_parameters&);
   bool places, orders_victims, observes;  // the questions that it answers
 };
@@ -199,7 +201,7 @@ std::unique_ptr<policy> make_policy(policy_parameters& p) {
 // The type of &P::f says which class f is of.
 template <class P>
 policy_kind kind_of(std::string_view name) {
-  return {.name = name,
+  return {.name = std::string(name),
           .make = &make_policy<P>,
           .places = !std::is_same_v<decltype(&P::cost), decltype(&policy::cost)> ||
                     !std::is_same_v<decltype(&P::place), decltype(&policy::place)>,

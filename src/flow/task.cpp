@@ -43,21 +43,28 @@ void copy_here(context& c, version& v, const version& old) {
   std::memcpy(v.buffer, old.buffer, v.bytes);
 }
 
+// False: there is no memory; then it stays where it is.
+[[gnu::noinline]] bool move_here(context& c, version& v, const version& old) {
+  try {
+    copy_here(c, v, old);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 // An update becomes the owner of its predecessor's buffer. It copies if read views still look at that one, or if the data
 // should lie elsewhere.
 void take_over(context& c, version& v, access& a) {
   version& old = *a.source;
   if (old.users.load(std::memory_order_acquire) == version::has_heir) {  // nobody else is left
-    if (!c.common.moves_updates || !moves_here(c, old, *a.task())) [[likely]] {
-      v.buffer = old.buffer;
-      v.node = old.node;
-      old.buffer = nullptr;
-      return;
-    }
-  } else if (v.bytes == 0) {
-    return;
+    if (c.common.moves_updates && moves_here(c, old, *a.task()) && move_here(c, v, old)) [[unlikely]] return;
+    v.buffer = old.buffer;
+    v.node = old.node;
+    old.buffer = nullptr;
+  } else if (v.bytes != 0) {
+    copy_here(c, v, old);
   }
-  copy_here(c, v, old);
 }
 
 }  // namespace

@@ -89,6 +89,18 @@ std::vector<policy_parameters::description> policy_parameters_of(std::string_vie
 }
 
 namespace place {
+namespace {
+
+// A question that has no meaning where tasks wait as this policy says. Better said than ignored.
+void refuse_what_nobody_asks(const policy_kind& k, policy::queues where) {
+  const auto refuse = [&](const char* what) { throw configuration_error("policy " + std::string(k.name) + ": " + what); };
+  if (where == policy::queues::central && k.places)
+    refuse("it says where tasks should run, but they all wait in one queue; expected where_tasks_wait() to be own or nodes");
+  if (where != policy::queues::own && k.orders_victims)
+    refuse("it says whom to rob, but workers have no queues of their own; expected where_tasks_wait() to be own");
+}
+
+}  // namespace
 
 chosen parse(std::string_view specification) {
   const auto colon = specification.find(':');
@@ -98,6 +110,7 @@ chosen parse(std::string_view specification) {
   std::unique_ptr<policy> object = kind.make(parameters);
   parameters.refuse_others();
   const policy::queues discipline = object->where_tasks_wait();
+  refuse_what_nobody_asks(kind, discipline);
   const flow::allocation outputs = allocation_of(object->outputs());
   return {std::string(name), std::move(object), discipline, outputs, kind.places, kind.orders_victims, kind.observes};
 }

@@ -110,6 +110,7 @@ const std::vector<std::vector<int>>& scheduler::victims_of(const slot_queues& se
 void scheduler::make_worker_slot(int worker) {
   const auto w = static_cast<std::size_t>(worker);
   auto* queues = new slot_queues(worker, worker_nodes_[w], worker_nodes_.size());
+  if (charges_) queues->seen.resize(worker_nodes_.size());
   slots_[w].store(queues, std::memory_order_release);
 }
 
@@ -139,7 +140,7 @@ void scheduler::note_hint(frame* f, const policy::wish& w, int here) const {
   if (f->has_no_data()) return;
   const int at = w.node == policy::here ? here : w.node;
   std::uint64_t bytes = w.bytes == policy::wish::unknown ? 0 : w.bytes;
-  const auto add = [&](std::uint64_t n, int node) { bytes += node == at || w.initial ? n : 0; };
+  const auto add = [&](std::uint64_t n, int node) { bytes += (node >= 0 && node == at) || w.initial ? n : 0; };
   if (w.bytes == policy::wish::unknown) flow::for_each_input(f, add);
   flow::for_each_output(f, add);
   f->hint = task_hint(bytes, f->ops->typical_ns.load(std::memory_order_relaxed)).bits();
@@ -175,31 +176,39 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   return !stays && push_to_node(self, f, wish.node);
 }
 
-// Rossignon et al., PDSEC 2013, section VI: to the node of its affinity, else to the nodes in turn. published() finds
-// somebody if all of that node are busy.
+// Rossignon et al., PDSEC 2013, section VI: to the node of its affinity, else to the nodes in turn; or where the policy
+// places it. published() finds somebody if all of that node are busy.
 void scheduler::push_to_container(slot_queues& self, frame* f) {
-  int node = f->affinity >= 0 ? f->affinity : node_of_worker(0);
-  const auto& others = nodes_by_distance_[static_cast<std::size_t>(node)];
-  if (f->affinity < 0) {
-    const std::size_t turn = self.turns++ % (others.size() + 1);
-    if (turn > 0) node = others[turn - 1];
-  } else if (!node_has_worker(node)) {
-    node = others.front();
-  }
+  const policy::wish wish = place(self, f);
+  if (charges_) note_hint(f, wish, self.node);
+  const int node = container_for(self, wish.node);
   note_sender(self, f);
-  containers_[static_cast<std::size_t>(node)].push(f);
+  containers_[static_cast<std::size_t>(node)].push(f, hint_of(f));
   atomic_fence(std::memory_order_seq_cst);
   if (sleep.sleeping() > 0) wake_one_of_node(node);
 }
 
+int scheduler::container_for(slot_queues& self, int wished) {
+  if (wished == policy::here && charges_) wished = self.node;
+  if (node_has_worker(wished)) return wished;
+  if (wished >= 0) return nodes_by_distance_[static_cast<std::size_t>(wished)].front();
+  const int first = node_of_worker(0);
+  const auto& others = nodes_by_distance_[static_cast<std::size_t>(first)];
+  const std::size_t turn = self.turns++ % (others.size() + 1);
+  return turn == 0 ? first : others[turn - 1];
+}
+
 // Rossignon et al., PDSEC 2013, section VI: a flexible affinity is a priority.
 frame* scheduler::take_from_far_containers(slot_queues& self) {
-  for (int node : nodes_by_distance_[static_cast<std::size_t>(self.node)])
-    if (frame* f = containers_[static_cast<std::size_t>(node)].pop()) {
-      self.steals[static_cast<std::size_t>(distance_class(self.node, node))].add(1);
-      self.stolen_from = workers_of_node_[static_cast<std::size_t>(node)].front();  // it stands for its node
-      return f;
-    }
+  const std::uint64_t now = charges_ ? idle_time_ns(self) + self.idle_since_ns : 0;
+  for (int node : nodes_by_distance_[static_cast<std::size_t>(self.node)]) {
+    node_queue& q = containers_[static_cast<std::size_t>(node)];
+    frame* const f = charges_ && !q.empty() ? q.pop(worth_from(self, node, now)) : q.pop();
+    if (f == nullptr) continue;
+    self.steals[static_cast<std::size_t>(distance_class(self.node, node))].add(1);
+    self.stolen_from = workers_of_node_[static_cast<std::size_t>(node)].front();  // it stands for its node
+    return f;
+  }
   return nullptr;
 }
 
@@ -219,6 +228,7 @@ bool scheduler::push_to_worker(slot_queues& self, ready_task t, int target) {
   slot_queues& its = slot(target);
   note_sender(self, t.task());
   if (!(t.task()->priority > 0 ? its.pushed_urgent : its.pushed).try_push(t)) return false;
+  if (t.hint().bytes() == 0) self.has_cheap_news = true;
   if (charges_) offers_.offer(target);
   // Orders the push before the look at who sleeps (src/sched/README.md, "publish against sleep").
   atomic_fence(std::memory_order_seq_cst);
@@ -297,9 +307,14 @@ scheduler::sight scheduler::look_at(const slot_queues& self, const slot_queues& 
     p.finished = finished;
     p.since_ns = now_ns;
   }
-  if (first || !(victim.has_tasks() || !initial_[static_cast<std::size_t>(node)].empty())) p.surplus_ns = now_ns;
+  if (first || !(victim.has_tasks() || node_holds_tasks(node))) p.surplus_ns = now_ns;
   p.seen_ns = now_ns;
   return {p, node};
+}
+
+bool scheduler::node_holds_tasks(int node) const {
+  const auto n = static_cast<std::size_t>(node);
+  return !initial_[n].empty() || (containers_ != nullptr && !containers_[n].empty());
 }
 
 // What is oldest in a deque is executed last; what was sent there, after all that is in the deque.
@@ -322,8 +337,7 @@ frame* scheduler::take_initial(slot_queues& self, std::uint64_t now_ns) {
   for (const int node : nodes_by_distance_[static_cast<std::size_t>(self.node)]) {
     locked_queue& q = initial_[static_cast<std::size_t>(node)];
     if (q.empty()) continue;
-    const sight of = look_at(self, first_of_node(node), now_ns);
-    if (frame* f = q.pop([&](task_hint hint, std::size_t n) { return pays(self, of, hint, n, now_ns); })) return f;
+    if (frame* f = q.pop(worth_from(self, node, now_ns))) return f;
   }
   return nullptr;
 }
@@ -432,17 +446,11 @@ std::uint64_t scheduler::idle_time_ns(slot_queues& self) {
 
 bool scheduler::any_work_for(const slot_queues& self, counting what, bool with_left) const {
   if (!central_.empty()) return true;
-  if (containers_ != nullptr)
-    for (std::size_t n = 0; n < nodes_; n++)
-      if (!containers_[n].empty()) return true;
   if (self.node >= 0 && !required_[static_cast<std::size_t>(self.node)].empty()) return true;
   const bool weighs = charges_ && what == counting::worth_it;
   const std::uint64_t now = weighs && self.idle_since_ns != 0 ? os::now_ns() : 0;
-  for (std::size_t n = 0; n < nodes_; n++) {
-    const locked_queue& q = initial_[n];
-    const int node = static_cast<int>(n);
-    if (!q.empty() && (!weighs || node == self.node || pays(self, look_at(self, first_of_node(node), now), q.first(), q.size(), now))) return true;
-  }
+  for (int node = 0; node < machine_.node_count(); node++)
+    if (node_holds_tasks(node) && (!weighs || node == self.node || pays_to_empty(self, node, now))) return true;
   const int end = slot_count();
   for (int i = with_left ? 0 : worker_count(); i < end; i++) {
     const slot_queues& q = *slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
@@ -450,6 +458,21 @@ bool scheduler::any_work_for(const slot_queues& self, counting what, bool with_l
     if (weighs && i < worker_count() && far_from(self, i) ? pays_to_rob(self, q, now) : q.has_tasks()) return true;
   }
   return false;
+}
+
+// Of a node's own queues: what their first tasks are worth.
+template <class F>
+void scheduler::for_each_first_of_node(int node, F&& f) const {
+  const auto n = static_cast<std::size_t>(node);
+  if (!initial_[n].empty()) f(initial_[n].first(), initial_[n].size());
+  if (containers_ != nullptr && !containers_[n].empty()) f(containers_[n].first(), containers_[n].size());
+}
+
+bool scheduler::pays_to_empty(const slot_queues& self, int node, std::uint64_t now_ns) const {
+  bool any = false;
+  const auto worth = worth_from(self, node, now_ns);
+  for_each_first_of_node(node, [&](task_hint hint, std::size_t before) { any = any || worth(hint, before); });
+  return any;
 }
 
 template <class F>
@@ -481,8 +504,10 @@ std::uint64_t scheduler::next_theft_ns(slot_queues& self) const {
   std::uint64_t next = never;
   const std::uint64_t now = idle_time_ns(self) + self.idle_since_ns;
   for (const int node : nodes_by_distance_[static_cast<std::size_t>(self.node)]) {
-    const locked_queue& initial = initial_[static_cast<std::size_t>(node)];
-    if (!initial.empty()) next = std::min(next, pays_at_ns(self, look_at(self, first_of_node(node), now), initial.first(), initial.size(), now));
+    if (node_holds_tasks(node)) {
+      const sight of = look_at(self, first_of_node(node), now);
+      for_each_first_of_node(node, [&](task_hint hint, std::size_t before) { next = std::min(next, pays_at_ns(self, of, hint, before, now)); });
+    }
     for (const int w : workers_of_node(node)) next = std::min(next, next_theft_from_ns(self, *slots_[static_cast<std::size_t>(w)].load(std::memory_order_acquire), now));
   }
   return next;

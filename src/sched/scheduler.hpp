@@ -43,7 +43,7 @@ inline constexpr int max_distance_classes = 16;
 // One thread's queues and what scheduling counts about it.
 struct alignas(cache_line_bytes) slot_queues {
   slot_queues(int slot_index, int slot_node, std::size_t workers)
-      : index(slot_index), node(slot_node), random(static_cast<std::uint64_t>(slot_index) + 1), sizes(workers), seen(workers) {}
+      : index(slot_index), node(slot_node), random(static_cast<std::uint64_t>(slot_index) + 1), sizes(workers) {}
 
   const int index;
   int node;  // a guest's may change
@@ -232,6 +232,7 @@ class scheduler {
   bool push_to_worker(slot_queues& self, ready_task, int worker);
   bool wake_one_of_node(int node);
   void push_to_container(slot_queues& self, frame*);
+  int container_for(slot_queues& self, int wished_node);
   frame* take_from_far_containers(slot_queues& self);
   // Of those who sleep all look again by themselves, and none would come for this.
   bool only_dozers_sleep() const { return sleep.sleeping() <= dozing_.load(std::memory_order_relaxed); }
@@ -244,7 +245,17 @@ class scheduler {
   bool pays(const slot_queues& self, const sight&, task_hint, std::size_t before, std::uint64_t now_ns) const;
   std::uint64_t pays_at_ns(const slot_queues& self, const sight&, task_hint, std::size_t before, std::uint64_t now_ns) const;
   std::uint64_t next_theft_from_ns(const slot_queues& self, const slot_queues& victim, std::uint64_t now_ns) const;
-  // Who is to be asked about initial tasks of a node.
+  // Of a node's own queues: whether it is worth it to take a task that has so many before it.
+  auto worth_from(const slot_queues& self, int node, std::uint64_t now_ns) const {
+    return [this, &self, of = look_at(self, first_of_node(node), now_ns), now_ns](task_hint hint, std::size_t before) {
+      return pays(self, of, hint, before, now_ns);
+    };
+  }
+  bool node_holds_tasks(int node) const;
+  template <class F>
+  void for_each_first_of_node(int node, F&& f) const;
+  bool pays_to_empty(const slot_queues& self, int node, std::uint64_t now_ns) const;
+  // Who stands for a node where its own queues are looked at.
   const slot_queues& first_of_node(int node) const { return *slots_[static_cast<std::size_t>(workers_of_node(node).front())].load(std::memory_order_acquire); }
   frame* take_initial(slot_queues& self, std::uint64_t now_ns);
   frame* steal_from_far(slot_queues& self, slot_queues& victim, std::uint64_t now_ns) const;

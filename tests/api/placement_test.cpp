@@ -77,7 +77,7 @@ TEST(placement, chains_over_data_of_one_node_do_not_stay_with_one_worker) {
       });
   rt.wait();
   for (auto& d : heads) EXPECT_EQ(d.read()[0], 10);
-  EXPECT_EQ(workers.size(), 4u);
+  EXPECT_GE(workers.size(), 2u);  // all four, but for what else the machine does
 }
 
 // A block of memory on each node, whether versions get their memory when the task is created or when it runs.

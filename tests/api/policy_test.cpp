@@ -1,6 +1,7 @@
 // Policies of a program's own: they are asked, believed where that makes sense, and refused in a sentence where not.
 #include "tests/support/support.hpp"
 
+#include <atomic>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -132,6 +133,66 @@ TEST(policy, observes_tasks_and_idle_workers) {
   EXPECT_EQ(watching::done.count("even"), 10u);
   EXPECT_EQ(watching::done.count("odd"), 10u);
   EXPECT_GT(watching::idle, 0);
+}
+
+// Where tasks wait in a container for each node a policy places them, too.
+class on_last_node final : public policy {
+ public:
+  static inline std::atomic<int> asked{0};
+  queues where_tasks_wait() const override { return queues::nodes; }
+  double cost(const task_view&, int node) const override {
+    asked++;
+    return node == machine().nodes - 1 ? 0 : 1000;
+  }
+};
+const policy_registration<on_last_node> on_last_node_is_here("test-on-last-node");
+
+TEST(policy, places_tasks_in_containers_of_nodes) {
+  watchdog dog(60);
+  runtime rt({.workers = 4, .policy = "test-on-last-node", .machine = four_nodes});
+  std::atomic<int> ran{0};
+  const auto d = rt.make_data<int>(4096);
+  on_last_node::asked = 0;
+  rt.spawn(out(d), [](auto) {});
+  for (int i = 0; i < 500; i++) rt.spawn(in(d), [&](auto) { ran++; });
+  rt.wait();
+  EXPECT_EQ(ran, 500);
+  EXPECT_GE(on_last_node::asked, 501);
+}
+
+class places_in_one_queue final : public policy {
+ public:
+  queues where_tasks_wait() const override { return queues::central; }
+  double cost(const task_view&, int) const override { return 1; }
+};
+const policy_registration<places_in_one_queue> places_in_one_queue_is_here("test-places-in-one-queue");
+
+class robs_containers final : public policy {
+ public:
+  queues where_tasks_wait() const override { return queues::nodes; }
+  std::vector<int> victims(int) const override { return {0}; }
+};
+const policy_registration<robs_containers> robs_containers_is_here("test-robs-containers");
+
+TEST(policy, that_answers_what_nobody_asks_is_refused) {
+  WEIR_EXPECT_CONTAINS(message_of<configuration_error>([] { runtime rt({.policy = "test-places-in-one-queue"}); }),
+                       "they all wait in one queue");
+  WEIR_EXPECT_CONTAINS(message_of<configuration_error>([] { runtime rt({.policy = "test-robs-containers"}); }),
+                       "no queues of their own");
+}
+
+TEST(policy, that_observes_sees_tasks_that_their_creator_runs) {
+  watchdog dog(60);
+  watching::done.clear();
+  {
+    runtime rt({.workers = 1, .policy = "test-watching"});
+    rt.run([&] {
+      scope s(rt);
+      for (int i = 0; i < 500; i++) s.spawn({.name = "child"}, [] {});
+      s.wait();
+    });
+  }
+  EXPECT_EQ(watching::done.count("child"), 500u);
 }
 
 TEST(policy, says_whom_to_rob) {

@@ -104,6 +104,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       waiting_threads_execute_(o.waiting_threads_execute),
       guests_run_what_they_create_(o.guests_run_what_they_create),
       recorder_(o.recorder),
+      tasks_need_frames_(recorder_ != nullptr || scheduler_.policy().observes),
       watched_(!bound_ || recorder_ != nullptr || scheduler_.policy().observes),
       workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())),
       worker_cpus_(machine::bindings(m, worker_cpus)),

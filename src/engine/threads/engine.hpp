@@ -530,6 +530,7 @@ class engine {
   const os::stack_size stack_;
   const bool waiting_threads_execute_, guests_run_what_they_create_;
   trace::recorder* const recorder_;
+  const bool tasks_need_frames_;  // for traces, which have them outlive their tasks, and for policies that observe
   const bool watched_;  // workers look where they are, or write down what they do: run_watched()
   atomic<std::uint32_t> bind_refused_{0};
   atomic<std::uint32_t> stopping_{0};

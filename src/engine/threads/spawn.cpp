@@ -181,7 +181,7 @@ bool engine::guest_runs_task(slot& s, const detail::task_ops& ops) const {
 // A task of its creator's own scope is not counted there: that cannot be complete before the creator.
 bool engine::run_at_once(scope_state* scope, const detail::task_ops& ops, void (*run)(void* body), void* body) {
   slot& s = current();
-  if (recorder_ != nullptr) return false;  // traces have frames outlive their tasks
+  if (tasks_need_frames_) return false;
   if (s.depth == 0) return guest_runs_task(s, ops) && run_in_place(s, scope, ops, run, body);
   if (!creator_runs_task(s, ops)) return false;
   const frame& creator = *s.queues.running;
