@@ -1,5 +1,5 @@
-// A policy of one's own: a task runs where most of its bytes are, whether it reads or writes them, but off the node of the
-// first worker, which this program is to leave to others. Chosen by name, here or with WEIR_POLICY=mostly.
+// A policy of one's own: a task runs where most of what it reads lies, but off the node of the first worker, which this
+// program is to leave to others. Chosen by name, here or with WEIR_POLICY=mostly.
 #include <weir/weir.hpp>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ class mostly final : public weir::policy {
   double cost(const weir::task_view& task, int node) const override {
     double ns = node == machine().node_of_worker[0] ? shun_ns_ : 0;
     task.for_each_input([&](const weir::task_view::part& p) {
-      if (p.node >= 0) ns += static_cast<double>(p.bytes) / 64 * (machine().read(node, p.node) - machine().read(node, node));
+      if (p.node >= 0)
+        ns += static_cast<double>(p.bytes) / 64 * (machine().read(node, p.node) - machine().read(node, node));
     });
     return std::max(ns, 0.0);
   }
@@ -44,6 +45,7 @@ int main() {
   double sum = 0;
   for (auto& b : blocks) sum += b.read()[0];
   const weir::statistics s = rt.stats();
-  std::printf("policy %s: sum %.0f, %llu tasks sent to another node\n", rt.policy().c_str(), sum, static_cast<unsigned long long>(s.pushes));
+  std::printf("policy %s: sum %.0f, %llu tasks sent to another node\n", rt.policy().c_str(), sum,
+              static_cast<unsigned long long>(s.pushes));
   return sum == 40 * 11 && s.pushes > 0 ? 0 : 1;
 }

@@ -4,7 +4,9 @@
 //   out(x)    writes a new version; placed where its writer runs               body gets std::span<T>
 //   inout(x)  updates in place, once earlier readers are done                  body gets std::span<T>
 //
-// Data stay where they are while a task runs. Between two tasks that update them they may move to another node's memory.
+// Data stay where they are while a task runs. Between two tasks that update them they may move to another node's
+// memory.
+//
 // in(x) and out(x) of the same datum in one task read the old version and write a new one. Groups
 // (in(std::vector<data<T>>), or of streams with pop_each and push_each) give the body a weir::views<T>.
 // ref(span) is user memory: dependences by address range, no placement, no renaming.

@@ -1,6 +1,6 @@
-// Policies: where tasks run, and where and when their data get memory. Those that come with weir are written against this
-// header, one file each (src/place/policies), and so can a program's own be: derive from weir::policy, register it under a
-// name, and choose it by that (examples/policy.cpp).
+// Policies: where tasks run, and where and when their data get memory. Those that come with weir are written against
+// this header, one file each (src/place/policies), and so can a program's own be: derive from weir::policy, register
+// it under a name, and choose it by that (examples/policy.cpp).
 //
 //   class mine final : public weir::policy {
 //    public:
@@ -10,9 +10,9 @@
 //
 //   weir::runtime rt({.policy = "mine"});  // or WEIR_POLICY=mine
 //
-// A policy says what it prefers, and nothing more. That no worker is idle beside a task is the scheduler's affair: an idle
-// worker takes a task from another node when the time that it has been idle for, and the time that the task would wait there,
-// have grown to what taking it costs.
+// A policy says what it prefers, and nothing more. That no worker is idle beside a task is the scheduler's affair: an
+// idle worker takes a task from another node when the time that it has been idle for, and the time that the task would
+// wait there, have grown to what taking it costs.
 #pragma once
 
 #include <weir/detail/frame.hpp>
@@ -29,10 +29,11 @@ namespace weir {
 // The machine, as a policy sees it. Nodes and workers are numbered from 0 up.
 struct policy_machine {
   int nodes = 1;
-  std::vector<double> read_ns, write_ns;  // of a line of 64 bytes: nodes x nodes, [node of the CPU][node of the memory].
-                                          // Where latencies are unknown they follow the distances that the firmware tells
-  std::vector<char> has_worker;           // by node
-  std::vector<int> node_of_worker;        // by worker
+  // Of a line of 64 bytes: nodes x nodes, [node of the CPU][node of the memory]. Where latencies are unknown they follow
+  // the distances that the firmware tells.
+  std::vector<double> read_ns, write_ns;
+  std::vector<char> has_worker;     // by node
+  std::vector<int> node_of_worker;  // by worker
 
   double read(int from, int to) const { return read_ns[index(from, to)]; }
   double write(int from, int to) const { return write_ns[index(from, to)]; }
@@ -79,9 +80,9 @@ class task_view {
   detail::frame* frame_;
 };
 
-// One object for each runtime. Questions are asked by all threads at once, so what a policy remembers is its own to protect.
-// A question that a policy leaves unanswered costs nothing. What it throws, and what makes no sense, is said once on standard
-// error, and the task stays where it became ready.
+// One object for each runtime. Questions are asked by all threads at once, so what a policy remembers is its own to
+// protect. A question that a policy leaves unanswered costs nothing. What it throws, and what makes no sense, is said
+// once on standard error, and the task stays where it became ready.
 class policy {
  public:
   // Where ready tasks wait.
@@ -102,11 +103,11 @@ class policy {
   static constexpr int here = -1;  // with the worker that made it ready
   struct wish {
     int node = here;
-    // All that follows will lie where this task runs, which only writes: it waits there in a queue of its own, however many
-    // there are of its kind.
+    // All that follows will lie where this task runs, which only writes: it waits there in a queue of its own, however
+    // many there are of its kind.
     bool initial = false;
-    // Of what the task reads, how much lies there, so that it costs more elsewhere. unknown: the runtime finds out, which
-    // means a look at each input.
+    // Of what the task reads, how much lies there, so that it costs more elsewhere. unknown: the runtime finds out,
+    // which means a look at each input.
     std::uint64_t bytes = unknown;
     static constexpr std::uint64_t unknown = ~std::uint64_t{0};
 
@@ -130,17 +131,17 @@ class policy {
   virtual ~policy() = default;
   // Before anything else is asked.
   virtual void begin(const policy_machine& m) { machine_ = &m; }
-  // Under `central` nothing is placed, and under `nodes` and `central` nobody is robbed: a policy that answers these questions
-  // all the same is refused when it is chosen.
+  // Under `central` nothing is placed, and under `nodes` and `central` nobody is robbed: a policy that answers these
+  // questions all the same is refused when it is chosen.
   virtual queues where_tasks_wait() const { return queues::own; }
   virtual memory outputs() const { return memory::deferred; }
-  // What running the task on this node costs, in nanoseconds, beyond what it costs anywhere. It is placed where that is least;
-  // `here` if it is the same there. Asked for each node that has workers.
+  // What running the task on this node costs, in nanoseconds, beyond what it costs anywhere. It is placed where that
+  // is least; `here` if it is the same there. Asked for each node that has workers.
   virtual double cost(const task_view&, int node) const;
   // The same in one question, for policies that know a shorter way. Default: the least of cost().
   virtual wish place(const task_view&, const asker&);
-  // Whom to rob, in this order, first its own node's workers: nearest first unless said otherwise. Workers that are not named
-  // are never robbed by this one. Asked once.
+  // Whom to rob, in this order, first its own node's workers: nearest first unless said otherwise. Workers that are
+  // not named are never robbed by this one. Asked once.
   virtual std::vector<int> victims(int worker) const;
   // Not of chunks of loops, nor of tasks of graphs in bulk.
   virtual void observe(const event&);
@@ -152,8 +153,8 @@ class policy {
   const policy_machine* machine_ = nullptr;
 };
 
-// What stands behind the name in "NAME:parameter=value,...". A policy asks for each of its parameters once, in its constructor,
-// and so says which it has. Throws configuration_error: what is wrong, and what was expected.
+// What stands behind the name in "NAME:parameter=value,...". A policy asks for each of its parameters once, in its
+// constructor, and so says which it has. Throws configuration_error: what is wrong, and what was expected.
 class policy_parameters {
  public:
   struct description {
@@ -162,7 +163,8 @@ class policy_parameters {
   explicit policy_parameters(std::string_view policy, std::string_view assignments);
 
   double number(std::string_view name, double usual, double least, double most, std::string_view meaning);
-  std::uint64_t count(std::string_view name, std::uint64_t usual, std::uint64_t least, std::uint64_t most, std::string_view meaning);
+  std::uint64_t count(std::string_view name, std::uint64_t usual, std::uint64_t least, std::uint64_t most,
+                      std::string_view meaning);
   // With KiB, MiB or GiB, if it is written so.
   std::uint64_t bytes(std::string_view name, std::uint64_t usual, std::string_view meaning);
   const std::vector<description>& all() const { return all_; }  // those that were asked for

@@ -74,7 +74,8 @@ struct shared {
   const allocation mode;
   const bool several_nodes;
   bool traced = false;  // frame::trace_id is kept
-  // Data that are updated on another node may move there. What it takes longer to read a byte there: nodes x nodes, [from][to].
+  // Data that are updated on another node may move there. What it takes longer to read a byte there: nodes x nodes,
+  // [from][to].
   bool moves_updates = false;
   int nodes = 0;
   std::vector<double> ns_per_byte;

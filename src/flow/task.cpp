@@ -27,8 +27,8 @@ void shared::addresses_forget_done() { addresses->forget_done(); }
 
 namespace {
 
-// Whether to bring an update's data here pays: they lie on another node, and the task takes so long that it may well look at
-// all of them. Then what follows it finds them where it ran, as with a task that writes a new version.
+// Whether to bring an update's data here pays: they lie on another node, and the task takes so long that it may well
+// look at all of them. Then what follows it finds them where it ran, as with a task that writes a new version.
 bool moves_here(const context& c, const version& old, const frame& task) {
   if (old.bytes == 0 || old.node < 0 || old.node == c.node) return false;
   const auto nodes = static_cast<std::size_t>(c.common.nodes), from = static_cast<std::size_t>(old.node);
@@ -53,8 +53,8 @@ void copy_here(context& c, version& v, const version& old) {
   }
 }
 
-// An update becomes the owner of its predecessor's buffer. It copies if read views still look at that one, or if the data
-// should lie elsewhere.
+// An update becomes the owner of its predecessor's buffer. It copies if read views still look at that one, or if the
+// data should lie elsewhere.
 void take_over(context& c, version& v, access& a) {
   version& old = *a.source;
   if (old.users.load(std::memory_order_acquire) == version::has_heir) {  // nobody else is left

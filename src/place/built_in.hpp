@@ -1,5 +1,6 @@
-// How a policy that comes with weir registers itself. Static libraries leave out what nobody refers to, so the list of them is
-// made from the names of the files in policies/ when weir is configured, and each file defines the function of its name.
+// How a policy that comes with weir registers itself. Static libraries leave out what nobody refers to, so the list of
+// them is made from the names of the files in policies/ when weir is configured, and each file defines the function of
+// its name.
 #pragma once
 
 #include <weir/policy.hpp>

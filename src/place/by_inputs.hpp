@@ -21,6 +21,7 @@ struct inputs_place {
   std::uint64_t bytes = 0;  // that lie there
 };
 // O(inputs) and, if none of them has more than half of all bytes, O(nodes x nodes touched).
-inputs_place cheapest_for_inputs(const policy_machine&, int own_node, flow::frame& task, std::uint64_t push_threshold_bytes);
+inputs_place cheapest_for_inputs(const policy_machine&, int own_node, flow::frame& task,
+                                 std::uint64_t push_threshold_bytes);
 
 }  // namespace weir::place

@@ -27,13 +27,16 @@ policy_parameters::policy_parameters(std::string_view policy, std::string_view a
     const auto comma = assignments.find(',');
     const std::string_view one = assignments.substr(0, comma);
     const auto equals = one.find('=');
-    given_.push_back({std::string(one.substr(0, equals)), std::string(equals == std::string_view::npos ? "" : one.substr(equals + 1)),
+    given_.push_back({std::string(one.substr(0, equals)),
+                      std::string(equals == std::string_view::npos ? "" : one.substr(equals + 1)),
                       equals != std::string_view::npos});
     assignments = comma == std::string_view::npos ? "" : assignments.substr(comma + 1);
   }
 }
 
-void policy_parameters::refuse(const std::string& what) const { throw configuration_error("policy " + policy_ + ": " + what); }
+void policy_parameters::refuse(const std::string& what) const {
+  throw configuration_error("policy " + policy_ + ": " + what);
+}
 
 // Of several of one name the last counts.
 policy_parameters::given* policy_parameters::find(std::string_view name) {
@@ -56,11 +59,13 @@ double policy_parameters::parse(const given& g, bool bytes, const std::string& e
   if (bytes && unit == "KiB") factor = 1024;
   if (bytes && unit == "MiB") factor = 1024.0 * 1024;
   if (bytes && unit == "GiB") factor = 1024.0 * 1024 * 1024;
-  if (error != std::errc() || !std::isfinite(value * factor)) refuse("parameter " + g.name + "=" + g.value + ": expected " + expected);
+  if (error != std::errc() || !std::isfinite(value * factor))
+    refuse("parameter " + g.name + "=" + g.value + ": expected " + expected);
   return value * factor;
 }
 
-double policy_parameters::number(std::string_view name, double usual, double least, double most, std::string_view meaning) {
+double policy_parameters::number(std::string_view name, double usual, double least, double most,
+                                 std::string_view meaning) {
   all_.push_back({std::string(name), range_of(least, most), text_of(usual), std::string(meaning)});
   const given* const g = find(name);
   if (g == nullptr) return usual;
@@ -70,14 +75,18 @@ double policy_parameters::number(std::string_view name, double usual, double lea
   return value;
 }
 
-std::uint64_t policy_parameters::count(std::string_view name, std::uint64_t usual, std::uint64_t least, std::uint64_t most, std::string_view meaning) {
-  const double value = number(name, static_cast<double>(usual), static_cast<double>(least), static_cast<double>(most), meaning);
-  if (value != std::floor(value)) refuse("parameter " + std::string(name) + "=" + text_of(value) + ": expected a whole number");
+std::uint64_t policy_parameters::count(std::string_view name, std::uint64_t usual, std::uint64_t least,
+                                       std::uint64_t most, std::string_view meaning) {
+  const double value =
+      number(name, static_cast<double>(usual), static_cast<double>(least), static_cast<double>(most), meaning);
+  if (value != std::floor(value))
+    refuse("parameter " + std::string(name) + "=" + text_of(value) + ": expected a whole number");
   return static_cast<std::uint64_t>(value);
 }
 
 std::uint64_t policy_parameters::bytes(std::string_view name, std::uint64_t usual, std::string_view meaning) {
-  all_.push_back({std::string(name), "0 and up, in bytes or with KiB, MiB, GiB", std::to_string(usual), std::string(meaning)});
+  all_.push_back(
+      {std::string(name), "0 and up, in bytes or with KiB, MiB, GiB", std::to_string(usual), std::string(meaning)});
   const given* const g = find(name);
   if (g == nullptr) return usual;
   const std::string expected = "a number of 0 or more, in bytes or with KiB, MiB, GiB";
@@ -90,7 +99,8 @@ void policy_parameters::refuse_others() const {
   std::string known;
   for (const description& d : all_) known += (known.empty() ? "" : " ") + d.name;
   for (const given& g : given_)
-    if (!g.used) refuse("unknown parameter \"" + g.name + "\"; " + (known.empty() ? "it takes none" : "it takes: " + known));
+    if (!g.used)
+      refuse("unknown parameter \"" + g.name + "\"; " + (known.empty() ? "it takes none" : "it takes: " + known));
 }
 
 }  // namespace weir

@@ -27,8 +27,8 @@ chosen parse(std::string_view specification);
 // A machine with workers on these nodes.
 policy_machine seen_by_policies(const machine::description&, const std::vector<int>& node_of_worker);
 
-// As policy::observe() and policy::place(). What they throw is said, once for each policy object, and nodes that do not exist
-// or have no worker; the task then stays `here`.
+// As policy::observe() and policy::place(). What they throw is said, once for each policy object, and nodes that do
+// not exist or have no worker; the task then stays `here`.
 void tell(policy&, const policy::event&, atomic<bool>& said) noexcept;
 policy::wish ask(policy&, const policy_machine&, flow::frame& task, const policy::asker&, atomic<bool>& said) noexcept;
 

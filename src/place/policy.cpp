@@ -15,7 +15,8 @@ policy::wish policy::place(const task_view& task, const asker& who) {
   const auto cost_on = [&](int node) {
     const double ns = cost(task, node);
     if (!std::isfinite(ns) || ns < 0)
-      throw std::range_error("cost of task " + std::string(task.name()) + " on node " + std::to_string(node) + " is " + std::to_string(ns) + "; expected 0 or more nanoseconds");
+      throw std::range_error("cost of task " + std::string(task.name()) + " on node " + std::to_string(node) + " is " +
+                             std::to_string(ns) + "; expected 0 or more nanoseconds");
     return ns;
   };
   const bool may_stay = who.node >= 0 && m.has_worker[static_cast<std::size_t>(who.node)];
@@ -74,7 +75,8 @@ namespace {
 template <class F>
 void guarded(atomic<bool>& said, const char* consequence, F&& f) noexcept {
   const auto say = [&](const char* what) {
-    if (!said.exchange(true, std::memory_order_relaxed)) std::fprintf(stderr, "weir: policy: %s; %s\n", what, consequence);
+    if (!said.exchange(true, std::memory_order_relaxed))
+      std::fprintf(stderr, "weir: policy: %s; %s\n", what, consequence);
   };
   try {
     f();
@@ -87,15 +89,18 @@ void guarded(atomic<bool>& said, const char* consequence, F&& f) noexcept {
 
 policy::wish checked(policy::wish w, const policy_machine& m) {
   if (w.node < policy::here || w.node >= m.nodes)
-    throw std::range_error("place() wants node " + std::to_string(w.node) + "; expected -1 to " + std::to_string(m.nodes - 1));
+    throw std::range_error("place() wants node " + std::to_string(w.node) + "; expected -1 to " +
+                           std::to_string(m.nodes - 1));
   if (w.node >= 0 && !m.has_worker[static_cast<std::size_t>(w.node)])
-    throw std::range_error("place() wants node " + std::to_string(w.node) + ", which has no worker; expected one that has");
+    throw std::range_error("place() wants node " + std::to_string(w.node) +
+                           ", which has no worker; expected one that has");
   return w;
 }
 
 }  // namespace
 
-policy::wish ask(policy& p, const policy_machine& m, flow::frame& task, const policy::asker& who, atomic<bool>& said) noexcept {
+policy::wish ask(policy& p, const policy_machine& m, flow::frame& task, const policy::asker& who,
+                 atomic<bool>& said) noexcept {
   policy::wish w;
   guarded(said, "the task stays where it became ready, and so do others of which this is true",
           [&] { w = checked(p.place(task_view(task), who), m); });

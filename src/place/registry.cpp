@@ -31,7 +31,9 @@ const std::vector<policy_kind>& built_in() {
   auto mine = std::make_unique<std::vector<policy_kind>>();
   place::built_in::register_all(*mine);
   const std::vector<policy_kind>* theirs = nullptr;
-  if (!built_in_kinds.compare_exchange_strong(theirs, mine.get(), std::memory_order_acq_rel, std::memory_order_acquire)) return *theirs;
+  if (!built_in_kinds.compare_exchange_strong(theirs, mine.get(), std::memory_order_acq_rel,
+                                              std::memory_order_acquire))
+    return *theirs;
   return *mine.release();
 }
 
@@ -50,7 +52,9 @@ policy_kind find(std::string_view name) {
     of_that_name++;
   });
   if (of_that_name == 1) return *found;
-  if (of_that_name > 1) throw configuration_error("policy \"" + std::string(name) + "\" is registered twice; expected one policy of a name");
+  if (of_that_name > 1)
+    throw configuration_error("policy \"" + std::string(name) +
+                              "\" is registered twice; expected one policy of a name");
   std::string known;
   for (const std::string& n : policy_names()) known += (known.empty() ? "" : ", ") + n;
   throw configuration_error("unknown policy \"" + std::string(name) + "\"; known: " + known);
@@ -93,9 +97,12 @@ namespace {
 
 // A question that has no meaning where tasks wait as this policy says. Better said than ignored.
 void refuse_what_nobody_asks(const policy_kind& k, policy::queues where) {
-  const auto refuse = [&](const char* what) { throw configuration_error("policy " + std::string(k.name) + ": " + what); };
+  const auto refuse = [&](const char* what) {
+    throw configuration_error("policy " + std::string(k.name) + ": " + what);
+  };
   if (where == policy::queues::central && k.places)
-    refuse("it says where tasks should run, but they all wait in one queue; expected where_tasks_wait() to be own or nodes");
+    refuse(
+        "it says where tasks should run, but they all wait in one queue; expected where_tasks_wait() to be own or nodes");
   if (where != policy::queues::own && k.orders_victims)
     refuse("it says whom to rob, but workers have no queues of their own; expected where_tasks_wait() to be own");
 }

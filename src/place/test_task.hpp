@@ -60,8 +60,8 @@ class test_task {
   std::uint16_t main_ = flow::frame::no_main_input;
 };
 
-// A worker that asks policies where tasks should run, on a machine on which every node with CPUs has one worker unless said
-// otherwise. A policy keeps its state until anything is changed.
+// A worker that asks policies where tasks should run, on a machine on which every node with CPUs has one worker unless
+// said otherwise. A policy keeps its state until anything is changed.
 class test_view {
  public:
   explicit test_view(machine::description m, int node = 0) : machine_(std::move(m)), node_(node) {
@@ -96,7 +96,9 @@ class test_view {
     EXPECT_FALSE(said.load(std::memory_order_relaxed));
     return w;
   }
-  int ask(const std::string& name, flow::frame* task, flow::frame* running = nullptr) { return ask_wish(name, task, running).node; }
+  int ask(const std::string& name, flow::frame* task, flow::frame* running = nullptr) {
+    return ask_wish(name, task, running).node;
+  }
   int ask(const std::string& name, const std::vector<part>& inputs, const std::vector<part>& outputs = {}) {
     test_task t(inputs, outputs);
     const int plain = ask(name, t.get());

@@ -26,9 +26,9 @@ struct steal_result {
   explicit operator bool() const { return item != T{}; }
 };
 
-// T is a word: a pointer, or as small as one. T{} is never stored. One owner thread, any number of thieves. Grows without bound;
-// rings it has outgrown live as long as the deque (together less memory than the current one).
-// The memory is touched first by the constructing thread: construct a deque on its owner's node.
+// T is a word: a pointer, or as small as one. T{} is never stored. One owner thread, any number of thieves. Grows
+// without bound; rings it has outgrown live as long as the deque (together less memory than the current one). The
+// memory is touched first by the constructing thread: construct a deque on its owner's node.
 template <class T, class Atomics = real_atomics>
 class deque {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(void*));
@@ -144,7 +144,8 @@ steal_result<T> deque<T, Atomics>::steal(Wants&& wants) {
   ring* const r = ring_.load(std::memory_order_acquire);
   const T item = r->slot(top).load(std::memory_order_relaxed);
   if (!wants(item)) return {};
-  if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed)) return {T{}, true};
+  if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
+    return {T{}, true};
   return {item, false, r->slot(top + 1).load(std::memory_order_relaxed)};
 }
 

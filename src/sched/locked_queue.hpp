@@ -34,7 +34,9 @@ class locked_queue {
   };
   static task_hint hint_of(const frame* f) { return f->has_no_data() ? task_hint() : task_hint(f->hint); }
   list& front() { return urgent_.head != nullptr ? urgent_ : normal_; }
-  void note_first() { first_.store(front().head != nullptr ? hint_of(front().head).bits() : 0, std::memory_order_relaxed); }
+  void note_first() {
+    first_.store(front().head != nullptr ? hint_of(front().head).bits() : 0, std::memory_order_relaxed);
+  }
 
   spin_lock lock_;
   list urgent_, normal_;

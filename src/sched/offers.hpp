@@ -1,8 +1,8 @@
 // Who may have tasks that others could take: hints for thieves of other nodes, so that they need not look at queues.
 //
-// One bit a worker. It is set by the first task that the worker queues, or that is sent to it, since it was idle, and cleared
-// when it is idle again. So workers whose queues grow and shrink leave the board in everybody's cache. Nothing is ordered
-// by it, so everything is relaxed.
+// One bit a worker. It is set by the first task that the worker queues, or that is sent to it, since it was idle, and
+// cleared when it is idle again. So workers whose queues grow and shrink leave the board in everybody's cache. Nothing
+// is ordered by it, so everything is relaxed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ class offer_board {
   explicit offer_board(int workers)
       : words_(std::make_unique<word[]>(static_cast<std::size_t>(workers + bits_per_word - 1) / bits_per_word)) {}
 
-  // Any thread. A load; the first offer since the worker was idle, an atomic operation on a line that all thieves read.
+  // Any thread. A load; the first offer since the worker was idle, an atomic operation on a line that all thieves
+  // read.
   void offer(int worker) {
     if (!offers(worker)) word_of(worker).fetch_or(bit_of(worker), std::memory_order_relaxed);
   }

@@ -36,7 +36,8 @@ class task_hint {
   task_hint(std::uint64_t bytes, std::uint64_t ns)
       : bits_(static_cast<std::uint16_t>(rough_number::of(ns) << 8 | rough_number::of(bytes))) {}
 
-  // Of what it works on, how much costs more on another node than on the one where it waits. 0: it is much the same everywhere.
+  // Of what it works on, how much costs more on another node than on the one where it waits. 0: it is much the same
+  // everywhere.
   std::uint64_t bytes() const { return rough_number::value(static_cast<std::uint8_t>(bits_)); }
   // What tasks like it take. 0: none has finished yet.
   std::uint64_t ns() const { return rough_number::value(static_cast<std::uint8_t>(bits_ >> 8)); }

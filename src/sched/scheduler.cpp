@@ -32,7 +32,8 @@ scheduler::scheduler(const machine::description& m, std::vector<int> worker_node
       nodes_(m.nodes.size()),
       seen_(place::seen_by_policies(m, worker_nodes)),
       policy_(std::move(p)),
-      routes_all_(nodes_ > 1 || policy_.discipline == policy::queues::central || policy_.discipline == policy::queues::nodes),
+      routes_all_(nodes_ > 1 || policy_.discipline == policy::queues::central ||
+                  policy_.discipline == policy::queues::nodes),
       charges_(nodes_ > 1 && policy_.places),
       costs_(seen_),
       worker_nodes_(std::move(worker_nodes)),
@@ -95,7 +96,8 @@ void scheduler::order_victims_as_asked() {
     auto& levels = asked_victims_.emplace_back(1);
     for (const int victim : policy_.object->victims(w)) {
       if (victim < 0 || victim >= worker_count())
-        throw configuration_error("policy " + policy_.name + ": victims(" + std::to_string(w) + ") names worker " + std::to_string(victim) + "; expected 0 to " + std::to_string(worker_count() - 1));
+        throw configuration_error("policy " + policy_.name + ": victims(" + std::to_string(w) + ") names worker " +
+                                  std::to_string(victim) + "; expected 0 to " + std::to_string(worker_count() - 1));
       if (node_of_worker(victim) == node_of_worker(w)) levels[0].push_back(victim);
       else levels.push_back({victim});
     }
@@ -134,8 +136,8 @@ bool scheduler::wake_one_of_node(int node) {
   return false;
 }
 
-// For thieves: what costs more elsewhere. Not what gets memory where the task runs: what follows it will go there. But of a
-// task that decides for others, all.
+// For thieves: what costs more elsewhere. Not what gets memory where the task runs: what follows it will go there. But
+// of a task that decides for others, all.
 void scheduler::note_hint(frame* f, const policy::wish& w, int here) const {
   if (f->has_no_data()) return;
   const int at = w.node == policy::here ? here : w.node;
@@ -176,8 +178,8 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   return !stays && push_to_node(self, f, wish.node);
 }
 
-// Rossignon et al., PDSEC 2013, section VI: to the node of its affinity, else to the nodes in turn; or where the policy
-// places it. published() finds somebody if all of that node are busy.
+// Rossignon et al., PDSEC 2013, section VI: to the node of its affinity, else to the nodes in turn; or where the
+// policy places it. published() finds somebody if all of that node are busy.
 void scheduler::push_to_container(slot_queues& self, frame* f) {
   const policy::wish wish = place(self, f);
   if (charges_) note_hint(f, wish, self.node);
@@ -216,7 +218,9 @@ frame* scheduler::take_from_far_containers(slot_queues& self) {
 bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   const auto& workers = workers_of_node_[static_cast<std::size_t>(node)];
   if (workers.empty()) return false;
-  if (!push_to_worker(self, ready_task(f, hint_of(f)), workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))])) {
+  if (!push_to_worker(
+          self, ready_task(f, hint_of(f)),
+          workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))])) {
     self.pushes_refused.add(1);
     return false;
   }
@@ -279,9 +283,11 @@ frame* scheduler::steal_from(slot_queues& self, slot_queues& victim) {
   return victim.pushed.empty() ? nullptr : victim.pushed.try_pop().task();
 }
 
-// An idle worker takes a task from another node when the time for which it has been idle beside that node's tasks, and the
-// task's wait there, have grown to what taking it costs: their geometric mean (docs/decisions/0022-balance-by-one-estimate.md).
-bool scheduler::pays(const slot_queues& self, const sight& of, task_hint hint, std::size_t before, std::uint64_t now_ns) const {
+// An idle worker takes a task from another node when the time for which it has been idle beside that node's tasks, and
+// the task's wait there, have grown to what taking it costs: their geometric mean
+// (docs/decisions/0022-balance-by-one-estimate.md).
+bool scheduler::pays(const slot_queues& self, const sight& of, task_hint hint, std::size_t before,
+                     std::uint64_t now_ns) const {
   if (hint.bytes() == 0) return true;
   const double cost = costs_.of(hint, of.node, self.node), idle = static_cast<double>(now_ns - of.surplus_ns);
   const double wait = static_cast<double>(std::max(before * hint.ns(), now_ns - of.since_ns));
@@ -289,7 +295,8 @@ bool scheduler::pays(const slot_queues& self, const sight& of, task_hint hint, s
 }
 
 // If that node's worker gets on as it does, or not at all.
-std::uint64_t scheduler::pays_at_ns(const slot_queues& self, const sight& of, task_hint hint, std::size_t before, std::uint64_t now_ns) const {
+std::uint64_t scheduler::pays_at_ns(const slot_queues& self, const sight& of, task_hint hint, std::size_t before,
+                                    std::uint64_t now_ns) const {
   if (hint.bytes() == 0) return now_ns;
   const double cost = costs_.of(hint, of.node, self.node), wait = static_cast<double>(before * hint.ns());
   const std::uint64_t if_stuck = std::max(of.since_ns, of.surplus_ns) + static_cast<std::uint64_t>(cost);
@@ -372,13 +379,15 @@ bool scheduler::leaves_small_tasks_of(slot_queues& self, int victim, std::uint64
   return !its.has_tasks() || self.sizes.leave(v, its.progress(), watch_at_ns);
 }
 
-frame* scheduler::steal_far_level(slot_queues& self, const std::vector<int>& level, reach how, std::uint64_t now_ns, std::uint64_t watch_at_ns) {
+frame* scheduler::steal_far_level(slot_queues& self, const std::vector<int>& level, reach how, std::uint64_t now_ns,
+                                  std::uint64_t watch_at_ns) {
   const std::size_t n = level.size();
   if (n == 0) return nullptr;
   std::size_t i = self.random.below(static_cast<std::uint32_t>(n));
   for (std::size_t tried = 0; tried < n; tried++, i = i + 1 == n ? 0 : i + 1) {
     if (!self.nothing_pushed()) return nullptr;
-    if ((how != reach::all && !offers_.offers(level[i])) || leaves_small_tasks_of(self, level[i], watch_at_ns)) continue;
+    if ((how != reach::all && !offers_.offers(level[i])) || leaves_small_tasks_of(self, level[i], watch_at_ns))
+      continue;
     if (frame* f = steal_from_far(self, slot(level[i]), now_ns)) {
       note_theft(self, level[i]);
       self.robbed = -1;
@@ -388,7 +397,8 @@ frame* scheduler::steal_far_level(slot_queues& self, const std::vector<int>& lev
   return nullptr;
 }
 
-frame* scheduler::steal_far(slot_queues& self, reach how, const std::vector<std::vector<int>>& levels, std::uint64_t watch_at_ns) {
+frame* scheduler::steal_far(slot_queues& self, reach how, const std::vector<std::vector<int>>& levels,
+                            std::uint64_t watch_at_ns) {
   const std::uint64_t now = idle_time_ns(self) + self.idle_since_ns;
   for (std::size_t level = 1; level < levels.size(); level++)
     if (frame* f = steal_far_level(self, levels[level], how, now, watch_at_ns)) {
@@ -398,7 +408,9 @@ frame* scheduler::steal_far(slot_queues& self, reach how, const std::vector<std:
   return take_initial(self, now);
 }
 
-void scheduler::count_theft(slot_queues& self) const { self.steals[static_cast<std::size_t>(distance_class(self.node, node_of_worker(self.stolen_from)))].add(1); }
+void scheduler::count_theft(slot_queues& self) const {
+  self.steals[static_cast<std::size_t>(distance_class(self.node, node_of_worker(self.stolen_from)))].add(1);
+}
 
 // One that has a worker's place gets on as that one does.
 frame* scheduler::steal_from_guests(slot_queues& self, std::uint64_t now_ns) {
@@ -488,14 +500,18 @@ bool scheduler::pays_to_rob(const slot_queues& self, const slot_queues& victim, 
   if (!victim.has_tasks()) return false;
   bool any = false;
   const sight of = look_at(self, victim, now_ns);
-  for_each_first(victim, [&](task_hint hint, std::size_t before) { any = any || pays(self, of, hint, before, now_ns); });
+  for_each_first(victim,
+                 [&](task_hint hint, std::size_t before) { any = any || pays(self, of, hint, before, now_ns); });
   return any;
 }
 
-std::uint64_t scheduler::next_theft_from_ns(const slot_queues& self, const slot_queues& victim, std::uint64_t now_ns) const {
+std::uint64_t scheduler::next_theft_from_ns(const slot_queues& self, const slot_queues& victim,
+                                            std::uint64_t now_ns) const {
   std::uint64_t next = never;
   const sight of = look_at(self, victim, now_ns);
-  for_each_first(victim, [&](task_hint hint, std::size_t before) { next = std::min(next, pays_at_ns(self, of, hint, before, now_ns)); });
+  for_each_first(victim, [&](task_hint hint, std::size_t before) {
+    next = std::min(next, pays_at_ns(self, of, hint, before, now_ns));
+  });
   return next;
 }
 
@@ -506,9 +522,13 @@ std::uint64_t scheduler::next_theft_ns(slot_queues& self) const {
   for (const int node : nodes_by_distance_[static_cast<std::size_t>(self.node)]) {
     if (node_holds_tasks(node)) {
       const sight of = look_at(self, first_of_node(node), now);
-      for_each_first_of_node(node, [&](task_hint hint, std::size_t before) { next = std::min(next, pays_at_ns(self, of, hint, before, now)); });
+      for_each_first_of_node(node, [&](task_hint hint, std::size_t before) {
+        next = std::min(next, pays_at_ns(self, of, hint, before, now));
+      });
     }
-    for (const int w : workers_of_node(node)) next = std::min(next, next_theft_from_ns(self, *slots_[static_cast<std::size_t>(w)].load(std::memory_order_acquire), now));
+    for (const int w : workers_of_node(node))
+      next = std::min(
+          next, next_theft_from_ns(self, *slots_[static_cast<std::size_t>(w)].load(std::memory_order_acquire), now));
   }
   return next;
 }

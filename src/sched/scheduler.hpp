@@ -66,7 +66,7 @@ struct alignas(cache_line_bytes) slot_queues {
     std::uint64_t finished, since_ns;   // what it has finished, and when that was new
     std::uint64_t seen_ns, surplus_ns;  // when this was, and since when there was something to take
   };
-  mutable std::vector<progress_seen> seen;         // by worker, of those on other nodes; seen before idle_since_ns: nothing
+  mutable std::vector<progress_seen> seen;    // by worker, of those on other nodes; seen before idle_since_ns: nothing
   bool has_cheap_news = false;                // since published(): a task that is much the same on every node
   atomic<bool> searching{true};               // has run out of tasks since; others may look
   bool runs_small_tasks = false;              // guests: did so in the place that it has, when it left that last
@@ -136,13 +136,16 @@ class scheduler {
   void published(slot_queues& self);
   // What became ready by a small task goes back to where that was taken from, or both workers would go on to share what
   // is better left with one. False: it does not.
-  bool give_back(slot_queues& self, frame* f) { return self.robbed >= 0 && f->priority <= 0 && self.sizes.all_small() && push_to_worker(self, ready_task(f), self.robbed); }
+  bool give_back(slot_queues& self, frame* f) {
+    return self.robbed >= 0 && f->priority <= 0 && self.sizes.all_small() &&
+           push_to_worker(self, ready_task(f), self.robbed);
+  }
 
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
-  // One round of stealing: from workers of the own node, from guests, then from other nodes. Under a policy that places tasks
-  // there what it is worth to take (pays()), in each round, from those that have offered something (offers.hpp), or, if
-  // told so, from all. Under other policies whatever there is, unless the round is to stay near.
+  // One round of stealing: from workers of the own node, from guests, then from other nodes. Under a policy that
+  // places tasks there what it is worth to take (pays()), in each round, from those that have offered something
+  // (offers.hpp), or, if told so, from all. Under other policies whatever there is, unless the round is to stay near.
   enum class reach { near, far, all };
   frame* steal_round(slot_queues& self, reach);
   // From where the last task came from, if that was a neighbour or a thread of the program: who has one task to spare
@@ -183,7 +186,8 @@ class scheduler {
   bool any_work_for(const slot_queues& self, counting, bool with_left = true) const;
   // All there is are tasks that this worker leaves to others for a while.
   bool leaves_small_tasks(const slot_queues& self) const {
-    return self.sizes.all_small() && !any_work_for(self, counting::worth_it, false) && any_work_for(self, counting::worth_it);
+    return self.sizes.all_small() && !any_work_for(self, counting::worth_it, false) &&
+           any_work_for(self, counting::worth_it);
   }
   // Then it watches from time to time; meanwhile workers whose tasks are small wake nobody.
   template <class AnyWorkLeft, class EverybodyAsleep>
@@ -198,16 +202,18 @@ class scheduler {
   // Whether there are tasks that this worker alone was told of.
   bool anything_sent_to(const slot_queues& self) const;
 
-  // When this worker should look again at what waits on other nodes and is not worth it yet, by the clock of os::now_ns().
-  // never: nothing waits there.
+  // When this worker should look again at what waits on other nodes and is not worth it yet, by the clock of
+  // os::now_ns(). never: nothing waits there.
   static constexpr std::uint64_t never = ~std::uint64_t{0};
   std::uint64_t next_theft_ns(slot_queues& self) const;
-  // It sleeps until then, or until something is published that is worth more to it. Meanwhile publishers need not wake it
-  // for what it would leave alone.
+  // It sleeps until then, or until something is published that is worth more to it. Meanwhile publishers need not wake
+  // it for what it would leave alone.
   template <class AnyWorkLeft, class EverybodyAsleep>
-  void doze(slot_queues& self, std::uint64_t until_ns, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
+  void doze(slot_queues& self, std::uint64_t until_ns, AnyWorkLeft&& any_work_left,
+            EverybodyAsleep&& everybody_asleep) {
     constexpr std::uint64_t longest_us = 1'000'000;
-    const std::uint64_t now = os::now_ns(), us = until_ns > now ? std::min((until_ns - now) / 1000 + 1, longest_us) : 0;
+    const std::uint64_t now = os::now_ns(),
+                        us = until_ns > now ? std::min((until_ns - now) / 1000 + 1, longest_us) : 0;
     dozing_.fetch_add(1, std::memory_order_relaxed);
     sleep.doze(self.index, any_work_left, everybody_asleep, static_cast<std::uint32_t>(us));
     dozing_.fetch_sub(1, std::memory_order_relaxed);
@@ -243,7 +249,8 @@ class scheduler {
   sight look_at(const slot_queues& self, const slot_queues& victim, std::uint64_t now_ns) const;
   // Whether it is worth it to take a task that has so many before it, and from when on if nothing changes.
   bool pays(const slot_queues& self, const sight&, task_hint, std::size_t before, std::uint64_t now_ns) const;
-  std::uint64_t pays_at_ns(const slot_queues& self, const sight&, task_hint, std::size_t before, std::uint64_t now_ns) const;
+  std::uint64_t pays_at_ns(const slot_queues& self, const sight&, task_hint, std::size_t before,
+                           std::uint64_t now_ns) const;
   std::uint64_t next_theft_from_ns(const slot_queues& self, const slot_queues& victim, std::uint64_t now_ns) const;
   // Of a node's own queues: whether it is worth it to take a task that has so many before it.
   auto worth_from(const slot_queues& self, int node, std::uint64_t now_ns) const {
@@ -256,13 +263,16 @@ class scheduler {
   void for_each_first_of_node(int node, F&& f) const;
   bool pays_to_empty(const slot_queues& self, int node, std::uint64_t now_ns) const;
   // Who stands for a node where its own queues are looked at.
-  const slot_queues& first_of_node(int node) const { return *slots_[static_cast<std::size_t>(workers_of_node(node).front())].load(std::memory_order_acquire); }
+  const slot_queues& first_of_node(int node) const {
+    return *slots_[static_cast<std::size_t>(workers_of_node(node).front())].load(std::memory_order_acquire);
+  }
   frame* take_initial(slot_queues& self, std::uint64_t now_ns);
   frame* steal_from_far(slot_queues& self, slot_queues& victim, std::uint64_t now_ns) const;
   frame* steal_from(slot_queues& self, slot_queues& victim);
   frame* steal_level(slot_queues& self, const std::vector<int>& level, std::uint64_t watch_at_ns);
   frame* steal_far(slot_queues& self, reach, const std::vector<std::vector<int>>& levels, std::uint64_t watch_at_ns);
-  frame* steal_far_level(slot_queues& self, const std::vector<int>& level, reach, std::uint64_t now_ns, std::uint64_t watch_at_ns);
+  frame* steal_far_level(slot_queues& self, const std::vector<int>& level, reach, std::uint64_t now_ns,
+                         std::uint64_t watch_at_ns);
   void count_theft(slot_queues& self) const;
   bool leaves_small_tasks_of(slot_queues& self, int victim, std::uint64_t watch_at_ns);
   bool pays_to_rob(const slot_queues& self, const slot_queues& victim, std::uint64_t now_ns) const;

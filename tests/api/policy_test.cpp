@@ -16,7 +16,8 @@ constexpr const char* four_nodes = "nodes:4 cpus:1";
 // Everything on one node.
 class all_on final : public policy {
  public:
-  explicit all_on(policy_parameters& p) : node_(static_cast<int>(p.count("node", 2, 0, 1000, "where all tasks run"))) {}
+  explicit all_on(policy_parameters& p)
+      : node_(static_cast<int>(p.count("node", 2, 0, 1000, "where all tasks run"))) {}
   double cost(const task_view&, int node) const override { return node == node_ ? 0 : 1e6; }
 
  private:
@@ -92,12 +93,15 @@ TEST(policy, is_found_by_name_and_lists_its_parameters) {
   EXPECT_EQ(parameters[0].range, "0 to 1000");
   EXPECT_EQ(parameters[0].usual, "2");
   EXPECT_EQ(parameters[0].meaning, "where all tasks run");
-  WEIR_EXPECT_CONTAINS(message_of<configuration_error>([] { runtime rt({.policy = "test-all-on:node=-1"}); }), "0 to 1000");
-  WEIR_EXPECT_CONTAINS(message_of<configuration_error>([] { runtime rt({.policy = "test-all-on:where=1"}); }), "it takes: node");
+  WEIR_EXPECT_CONTAINS(message_of<configuration_error>([] { runtime rt({.policy = "test-all-on:node=-1"}); }),
+                       "0 to 1000");
+  WEIR_EXPECT_CONTAINS(message_of<configuration_error>([] { runtime rt({.policy = "test-all-on:where=1"}); }),
+                       "it takes: node");
 }
 
 TEST(policy, registered_twice_is_refused_when_it_is_chosen) {
-  WEIR_EXPECT_CONTAINS(message_of<configuration_error>([] { runtime rt({.policy = "test-twice"}); }), "registered twice");
+  WEIR_EXPECT_CONTAINS(message_of<configuration_error>([] { runtime rt({.policy = "test-twice"}); }),
+                       "registered twice");
 }
 
 TEST(policy, that_answers_nonsense_is_told_so_once_and_nothing_is_lost) {
@@ -205,7 +209,9 @@ TEST(policy, says_whom_to_rob) {
     s.wait();
   });
   EXPECT_EQ(ran, 1000);
-  WEIR_EXPECT_CONTAINS(message_of<configuration_error>([] { runtime r({.workers = 4, .policy = "test-robs-one:victim=4", .machine = four_nodes}); }),
+  WEIR_EXPECT_CONTAINS(message_of<configuration_error>([] {
+                         runtime r({.workers = 4, .policy = "test-robs-one:victim=4", .machine = four_nodes});
+                       }),
                        "names worker 4; expected 0 to 3");
 }
 

@@ -153,7 +153,8 @@ TEST_P(conformance, required_nodes_are_kept) {
   EXPECT_EQ(wrong, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(every_policy_on_every_machine, conformance, ::testing::Combine(::testing::ValuesIn(policy_names()), ::testing::ValuesIn(machine_files())),
+INSTANTIATE_TEST_SUITE_P(every_policy_on_every_machine, conformance,
+                         ::testing::Combine(::testing::ValuesIn(policy_names()), ::testing::ValuesIn(machine_files())),
                          [](const auto& both) {
                            std::string name = std::get<0>(both.param) + "_on_" + std::filesystem::path(std::get<1>(both.param)).stem().string();
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -161,8 +161,8 @@ TEST_P(AtCreation, PagesAreOnTheCreatorsNodeWhoeverWrites) {
 
 INSTANTIATE_TEST_SUITE_P(Pages, AtCreation, testing::Values("steal", "push-inputs", "push-outputs", "push-weighted"), test_name);
 
-// inout works in the version's own buffer, wherever it runs; but where outputs get memory when tasks run the buffer may have
-// moved to the node of its task.
+// inout works in the version's own buffer, wherever it runs; but where outputs get memory when tasks run the buffer
+// may have moved to the node of its task.
 TEST_P(AnyPolicy, InoutKeepsTheBufferOrBringsItAlong) {
   const bool may_move = GetParam() == "deferred" || GetParam() == "local" || GetParam() == "node-queues";
   const std::vector<int> nodes = nodes_with_cpus();

@@ -196,7 +196,8 @@ std::shared_ptr<const int> add_eval_command(CLI::App& app) {
   eval->add_option("--machine", o->machine, "Machine to emulate, or host (default: the host if it has several nodes, else the evaluation's own choice)")->type_name("M");
   eval->add_flag("--quick,--subset", o->quick, "Fewer and smaller runs: does everything work?");
   eval->add_option("--only", o->only, "Run only these experiments")->type_name("E[,E...]");
-  eval->add_option("--cells", o->cells, "Run only cells with these values, several of one with / in between: wavefront/near")
+  eval->add_option("--cells", o->cells,
+                   "Run only cells with these values, several of one with / in between: wavefront/near")
       ->type_name("C[,C...]");
   eval->add_option("--out", o->output, "Folder for results.jsonl and report.html; what is there is not run again (default: weir-eval/NAME-MACHINE)")->type_name("DIR");
   eval->add_option("--command", o->command, "weir command that is measured (default: this one)")->type_name("FILE");

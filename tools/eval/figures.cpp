@@ -83,7 +83,9 @@ class drawing {
     std::vector<double> values;
     for (const json& other : lines_) {
       const auto shares = [&](const std::string& field) { return other.value(field, json()) == line.value(field, json()); };
-      if (!has_fields(other, b.baseline) || filled_from(other, group_) != group || !std::ranges::all_of(b.same, shares)) continue;
+      if (!has_fields(other, b.baseline) || filled_from(other, group_) != group ||
+          !std::ranges::all_of(b.same, shares))
+        continue;
       if (const auto v = b.of(other)) values.push_back(*v);
     }
     return values.empty() ? std::nullopt : std::optional(summed_up(values).median);

@@ -185,8 +185,8 @@ class reader {
   reader(const toml::table& root, const std::string& path, const plan_options& o) : root_(root, path), options_(o) {}
 
   plan read(const std::string& name) {
-    root_.allow_only({"title", "source", "machine", "parameters", "cases", "cells", "quick", "machines", "experiments", "figures",
-                      "comparisons"});
+    root_.allow_only({"title", "source", "machine", "parameters", "cases", "cells", "quick", "machines", "experiments",
+                      "figures", "comparisons"});
     plan_.name = name;
     plan_.title = root_.text("title");
     plan_.source = root_.text("source");
@@ -273,7 +273,8 @@ class reader {
   }
 
   void add_experiment(const toml_reader& e, const toml_reader& machine) {
-    e.allow_only({"name", "commands", "emulate", "cases", "cells", "turns", "together", "regions", "machines", "quick", "seconds", "optional"});
+    e.allow_only({"name", "commands", "emulate", "cases", "cells", "turns", "together", "regions", "machines", "quick",
+                  "seconds", "optional"});
     if (!meant_for(e, section_) || (options_.quick && !e.truth("quick", true))) return;
     const std::vector<words> cells = cells_of(e);
     if (cells.empty()) return;

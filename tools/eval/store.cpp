@@ -112,7 +112,9 @@ void result_store::keep_whole_groups() {
     if (!known.contains(command)) throw input_error(fmt::format("{}: line {}: \"{}\" is no run of {} as it is now{}", path_, numbers_[i], command, plan_.name, remedy));
     counts[identity_of(lines_[i])]++;
   }
-  const auto partial = [&](const json& line) { return line.value("runs", std::size_t{0}) != counts[identity_of(line)]; };
+  const auto partial = [&](const json& line) {
+    return line.value("runs", std::size_t{0}) != counts[identity_of(line)];
+  };
   damaged_ |= std::erase_if(lines_, partial) > 0;
 }
 

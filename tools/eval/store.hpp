@@ -28,8 +28,9 @@ class result_store {
   bool has(const run_group& g) const;
   // Seconds that the group took; 0 if it is not there.
   double seconds_of(const run_group& g) const;
-  // All lines of one group at once; on the disk before this returns. Each gets "experiment", "command", the case's fields,
-  // "runs" (how many lines there are), "group_seconds" and its turn, if it has some. Throws bench::input_error if the file cannot be written.
+  // All lines of one group at once; on the disk before this returns. Each gets "experiment", "command", the case's
+  // fields, "runs" (how many lines there are), "group_seconds" and its turn, if it has some. Throws bench::input_error
+  // if the file cannot be written.
   void add(const run_group& g, const std::vector<nlohmann::ordered_json>& lines, double seconds);
 
   const nlohmann::ordered_json& header() const { return header_; }

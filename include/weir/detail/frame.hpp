@@ -148,7 +148,8 @@ struct task_ops {
     if (length.load(std::memory_order_relaxed) != now) length.store(now, std::memory_order_relaxed);
     const std::uint64_t before = typical_ns.load(std::memory_order_relaxed);
     const std::uint64_t mean = before == 0 ? ns : (3 * before + ns) / 4;
-    typical_ns.store(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(mean, 1, 0xffffffff)), std::memory_order_relaxed);
+    typical_ns.store(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(mean, 1, 0xffffffff)),
+                     std::memory_order_relaxed);
   }
 };
 
@@ -172,8 +173,9 @@ struct alignas(64) frame {
   unset_atomic<std::uint32_t> pending;
   atomic<std::uint16_t> live{0};          // versions alive, where several were announced
   union {
-    std::uint16_t main_input = no_main_input;  // access with more than half of all bytes read (updates: twice), if there is one
-    std::uint16_t hint;                        // of data, and placed: what a thief should know (sched::task_hint)
+    // The access with more than half of all bytes read (updates: twice), if there is one.
+    std::uint16_t main_input = no_main_input;
+    std::uint16_t hint;  // of data, and placed: what a thief should know (sched::task_hint)
   };
   scope_state* scope = nullptr;           // null: the runtime itself
   union {

@@ -175,7 +175,8 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
 // Somebody may have relied on this search: if it was the last one, and something is left, another worker is woken.
 void engine::stop_searching_in_place(slot& place) {
   scheduler_.stops_stealing(place.queues);
-  if (scheduler_.sleep.stop_searching() && scheduler_.any_work_for(place.queues, sched::scheduler::counting::all)) scheduler_.sleep.wake_any();
+  if (scheduler_.sleep.stop_searching() && scheduler_.any_work_for(place.queues, sched::scheduler::counting::all))
+    scheduler_.sleep.wake_any();
 }
 
 // For what a thread of the program creates and may run at once. Null: all are busy.

@@ -352,7 +352,6 @@ class engine {
   slot& make_worker(int worker);
   void become_worker(slot&, os::stack_bounds);
   frame* next_task(slot&);
-  frame* search(slot&);
   frame* idle(slot&, const std::function<bool()>* nested_condition);
   void rest(slot&, const std::function<bool()>& over);
   void execute(slot&, frame*);

@@ -159,7 +159,8 @@ void engine::rest(slot& s, const std::function<bool()>& over) {
   };
   const auto everybody_asleep = [&] { all_asleep(); };
   if (scheduler_.leaves_small_tasks(s.queues)) {
-    scheduler_.doze_beside_small_tasks(s.queues, [&] { return anything(counting::worth_it, false); }, everybody_asleep);
+    scheduler_.doze_beside_small_tasks(
+        s.queues, [&] { return anything(counting::worth_it, false); }, everybody_asleep);
     return;
   }
   if (const std::uint64_t until_ns = scheduler_.next_theft_ns(s.queues); until_ns != sched::scheduler::never) {

@@ -268,7 +268,8 @@ bool engine::loop_goes_on(slot& s) {
 // Who has called the loop stays with it: the program waits for that.
 bool engine::loop_may_wait(const slot& s) const {
   const bool called_it = s.loop->is_callers;
-  return called_it || !(s.queues.has_tasks() || scheduler_.any_work_for(s.queues, sched::scheduler::counting::worth_it));
+  return called_it ||
+         !(s.queues.has_tasks() || scheduler_.any_work_for(s.queues, sched::scheduler::counting::worth_it));
 }
 
 bool engine::loop_awaits(int worker) const { return slot_at(worker)->queues.searching.load(std::memory_order_relaxed); }

@@ -52,8 +52,9 @@ void engine::throttle(slot& s) {
   if (room >= 0) return;
   if (s.depth == 0) return wait_to_create(s);
   if (s.depth > max_helping_creators || is_below(s.floors.others)) return;
-  // A worker goes back and forth at no cost. In small steps, so that others get tasks while this one executes some. The only
-  // one executes all that are ready: what it creates next then finds its data there, and can be executed at once.
+  // A worker goes back and forth at no cost. In small steps, so that others get tasks while this one executes some.
+  // The only one executes all that are ready: what it creates next then finds its data there, and can be executed at
+  // once.
   const bool alone = scheduler_.worker_count() == 1;
   const std::int64_t enough = static_cast<std::int64_t>(backlog_limit_) - std::min<std::int64_t>(most_helped, static_cast<std::int64_t>(backlog_limit_) / 4);
   const std::int64_t excess = backlog_now() - enough;

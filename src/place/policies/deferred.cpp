@@ -1,5 +1,5 @@
-// deferred: work stealing, and memory when a task runs, where it runs: every write is local. Drebes, Pop, Heydemann, Cohen and
-// Drach, PACT 2016, section 3.2: deferred allocation alone.
+// deferred: work stealing, and memory when a task runs, where it runs: every write is local. Drebes, Pop, Heydemann,
+// Cohen and Drach, PACT 2016, section 3.2: deferred allocation alone.
 #include "place/built_in.hpp"
 
 namespace weir::place {

@@ -1,4 +1,5 @@
-// fifo: one queue for all, and memory where the system puts it. A baseline: what a program gets that knows of no nodes.
+// fifo: one queue for all, and memory where the system puts it. A baseline: what a program gets that knows of no
+// nodes.
 #include "place/built_in.hpp"
 
 namespace weir::place {

@@ -1,5 +1,5 @@
-// interleave: work stealing, and memory spread over all nodes page by page: no node's memory is a bottleneck, and nothing is
-// near.
+// interleave: work stealing, and memory spread over all nodes page by page: no node's memory is a bottleneck, and
+// nothing is near.
 #include "place/built_in.hpp"
 
 namespace weir::place {

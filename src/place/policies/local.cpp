@@ -1,11 +1,12 @@
-// local, the default: a ready task goes to the node from which its inputs are cheapest to read, and what it writes gets memory
-// where it runs. Drebes, Pop, Heydemann, Cohen and Drach, PACT 2016: Algorithm 1 with the heuristic "input only" (section 2.3)
-// and deferred allocation (section 3.3), the paper's DSA-OPT (section 5.1).
+// local, the default: a ready task goes to the node from which its inputs are cheapest to read, and what it writes
+// gets memory where it runs. Drebes, Pop, Heydemann, Cohen and Drach, PACT 2016: Algorithm 1 with the heuristic "input
+// only" (section 2.3) and deferred allocation (section 3.3), the paper's DSA-OPT (section 5.1).
 //
-// Tasks that only write decide where everything after them lives, and no data say where they should be. Left to stealing, as
-// in the paper (section 3.2), the initial data are spread by chance: whoever is idle first gets most. Instead they go to the
-// workers' nodes in turn, as under "dependence easy placement", a round robin with a stride (../README.md says whose). Children
-// of a task that has data of its own stay with it: it has been placed, and they are part of it.
+// Tasks that only write decide where everything after them lives, and no data say where they should be. Left to
+// stealing, as in the paper (section 3.2), the initial data are spread by chance: whoever is idle first gets most.
+// Instead they go to the workers' nodes in turn, as under "dependence easy placement", a round robin with a stride
+// (../README.md says whose). Children of a task that has data of its own stay with it: it has been placed, and they
+// are part of it.
 #include "place/built_in.hpp"
 #include "place/by_inputs.hpp"
 
@@ -16,7 +17,9 @@ class local final : public policy {
  public:
   explicit local(policy_parameters& p)
       : push_threshold_bytes_(p.bytes("threshold", usual_push_threshold_bytes, push_threshold_meaning)),
-        stride_(static_cast<std::uint32_t>(p.count("stride", 1, 1, 1'000'000'000, "tasks in a row, of those that only write, that go to one worker's node"))) {}
+        stride_(static_cast<std::uint32_t>(
+            p.count("stride", 1, 1, 1'000'000'000,
+                    "tasks in a row, of those that only write, that go to one worker's node"))) {}
 
   wish place(const task_view& task, const asker& who) override {
     const inputs_place at = cheapest_for_inputs(machine(), who.node, task.frame(), push_threshold_bytes_);

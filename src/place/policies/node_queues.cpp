@@ -1,6 +1,6 @@
-// node-queues: a container of ready tasks for each node, shared by its workers. A task goes to the node of its affinity, or to
-// the nodes in turn. Rossignon, Hénon, Aumage and Thibault, A NUMA-aware fine grain parallelization framework for multi-core
-// architecture, PDSEC 2013, section VI.
+// node-queues: a container of ready tasks for each node, shared by its workers. A task goes to the node of its
+// affinity, or to the nodes in turn. Rossignon, Hénon, Aumage and Thibault, A NUMA-aware fine grain parallelization
+// framework for multi-core architecture, PDSEC 2013, section VI.
 #include "place/built_in.hpp"
 
 namespace weir::place {

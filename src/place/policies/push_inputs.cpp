@@ -1,5 +1,5 @@
-// push-inputs: a ready task goes to the node from which its inputs are cheapest to read. Drebes, Pop, Heydemann, Cohen and
-// Drach, PACT 2016, section 2.3: Algorithm 1 with the heuristic "input only".
+// push-inputs: a ready task goes to the node from which its inputs are cheapest to read. Drebes, Pop, Heydemann, Cohen
+// and Drach, PACT 2016, section 2.3: Algorithm 1 with the heuristic "input only".
 #include "place/built_in.hpp"
 #include "place/by_inputs.hpp"
 

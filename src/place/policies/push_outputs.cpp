@@ -11,7 +11,8 @@ namespace {
 class push_outputs final : public policy {
  public:
   explicit push_outputs(policy_parameters& p)
-      : push_threshold_bytes_(p.bytes("threshold", usual_push_threshold_bytes, "a task that writes less stays where it became ready")) {}
+      : push_threshold_bytes_(
+            p.bytes("threshold", usual_push_threshold_bytes, "a task that writes less stays where it became ready")) {}
   memory outputs() const override { return memory::at_creation; }
   wish place(const task_view& task, const asker& who) override {
     byte_tally tally;

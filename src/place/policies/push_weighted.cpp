@@ -1,6 +1,6 @@
 // push-weighted: a ready task goes to the node from which inputs and outputs together are cheapest to reach; a byte
-// written may weigh more than a byte read, because writes cost more. Drebes et al., PACT 2016, section 2.3: Algorithm 1
-// with the heuristic "weighted".
+// written may weigh more than a byte read, because writes cost more. Drebes et al., PACT 2016, section 2.3: Algorithm
+// 1 with the heuristic "weighted".
 #include "place/built_in.hpp"
 #include "place/by_inputs.hpp"
 #include "place/byte_tally.hpp"
@@ -13,7 +13,8 @@ class push_weighted final : public policy {
   explicit push_weighted(policy_parameters& p)
       : weight_in_(p.number("in", 1, 0, 1e18, "weight of a byte that is read")),
         weight_out_(p.number("out", 2, 0, 1e18, "weight of a byte that is written")),
-        push_threshold_bytes_(p.bytes("threshold", usual_push_threshold_bytes, "a task that reads and writes less stays where it became ready")) {}
+        push_threshold_bytes_(p.bytes("threshold", usual_push_threshold_bytes,
+                                      "a task that reads and writes less stays where it became ready")) {}
   memory outputs() const override { return memory::at_creation; }
   wish place(const task_view& task, const asker& who) override {
     byte_tally tally;
