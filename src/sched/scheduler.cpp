@@ -111,9 +111,9 @@ const std::vector<std::vector<int>>& scheduler::victims_of(const slot_queues& se
 
 void scheduler::make_worker_slot(int worker) {
   const auto w = static_cast<std::size_t>(worker);
-  auto* queues = new slot_queues(worker, worker_nodes_[w], worker_nodes_.size());
+  auto queues = std::make_unique<slot_queues>(worker, worker_nodes_[w], worker_nodes_.size());
   if (charges_) queues->seen.resize(worker_nodes_.size());
-  slots_[w].store(queues, std::memory_order_release);
+  slots_[w].store(queues.release(), std::memory_order_release);
 }
 
 int scheduler::add_guest(int node) {
