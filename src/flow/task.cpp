@@ -5,6 +5,7 @@
 #include "flow/stream.hpp"
 #include "flow/versions.hpp"
 
+#include <weir/detail/build.hpp>
 #include <weir/error.hpp>
 
 #include <algorithm>
@@ -218,6 +219,26 @@ bool waits_for_end_of(const frame& waiting, frame& running) {
     if (a.kind() == waiter_kind::address && lists(a.claim->waiters, waiting)) return true;
   }
   return false;
+}
+
+void give_first_version(context& c, datum& d, const void* values) {
+  static const detail::task_ops nothing{nullptr, nullptr};
+  frame* f = create_frame(c, nullptr, &nothing, {.name = d.name}, detail::size_of_frame({.name = d.name}, 1, 0, 0, 1));
+  detail::cursor at{f};
+  version& v = detail::put_version(at, detail::version_kind::replace, &d, d.bytes);
+  try {
+    allocate_buffer(c, v);
+  } catch (...) {
+    free_frame(c, f);  // the datum goes with its handle
+    throw;
+  }
+  if (d.bytes != 0) std::memcpy(v.buffer, values, d.bytes);
+  find_out_place(c, v);
+  v.heir = nullptr;
+  v.users.store(version::while_current, std::memory_order_relaxed);
+  v.waiters.store(version::published_mark(), std::memory_order_release);
+  f->state.store(frame_state::done, std::memory_order_relaxed);
+  replace_current(c, d, v);
 }
 
 std::string described_inputs(frame& f) {

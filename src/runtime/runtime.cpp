@@ -129,26 +129,8 @@ datum* create_datum(runtime_state& rt, std::size_t elements, std::size_t element
   return d;
 }
 
-// The first version's producer is a task that is done already.
 void fill_datum(datum* d, const void* values) {
-  static constinit const task_ops nothing{nullptr, nullptr};
-  flow::context& c = d->runtime->engine.current().flow;
-  frame* f = flow::create_frame(c, nullptr, &nothing, {.name = d->name}, size_of_frame({.name = d->name}, 1, 0, 0, 1));
-  cursor at{f};
-  version& v = put_version(at, version_kind::replace, d, d->bytes);
-  try {
-    flow::allocate_buffer(c, v);
-  } catch (...) {
-    flow::free_frame(c, f);  // the datum goes with its handle
-    throw;
-  }
-  if (d->bytes != 0) std::memcpy(v.buffer, values, d->bytes);
-  flow::find_out_place(c, v);
-  v.heir = nullptr;
-  v.users.store(version::while_current, std::memory_order_relaxed);
-  v.waiters.store(version::published_mark(), std::memory_order_release);
-  f->state.store(frame_state::done, std::memory_order_relaxed);
-  flow::replace_current(c, *d, v);  // nobody else knows the datum
+  flow::give_first_version(d->runtime->engine.current().flow, *d, values);
 }
 
 void release_datum(datum* d) noexcept {

@@ -20,11 +20,11 @@ class move_costs {
   }
 
   const std::vector<double>& ns_per_byte() const { return ns_per_byte_; }  // [from][to]
-  // In ns, beyond what it costs to run the task on `from`.
-  double of(task_hint hint, int from, int to) const {
-    return static_cast<double>(hint.bytes()) *
-           ns_per_byte_[static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to)];
+  double ns_per_byte(int from, int to) const {
+    return ns_per_byte_[static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to)];
   }
+  // In ns, beyond what it costs to run the task on `from`.
+  double of(task_hint hint, int from, int to) const { return static_cast<double>(hint.bytes()) * ns_per_byte(from, to); }
 
  private:
   static constexpr double line_bytes = 64;

@@ -18,9 +18,10 @@ class offer_board {
       : words_(std::make_unique<word[]>(static_cast<std::size_t>(workers + bits_per_word - 1) / bits_per_word)) {}
 
   // Any thread. A load; the first offer since the worker was idle, an atomic operation on a line that all thieves
-  // read.
-  void offer(int worker) {
-    if (!offers(worker)) word_of(worker).fetch_or(bit_of(worker), std::memory_order_relaxed);
+  // read. Returns whether it was the first.
+  bool offer(int worker) {
+    if (offers(worker)) return false;
+    return (word_of(worker).fetch_or(bit_of(worker), std::memory_order_relaxed) & bit_of(worker)) == 0;
   }
   // The worker itself, before it looks at its queues for the last time.
   void idle(int worker) {

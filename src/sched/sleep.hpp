@@ -216,6 +216,18 @@ class sleep_control {
     sleep(worker, false, any_work_left, [] {});
   }
 
+  // ---- Workers that have no thread, of an engine with a time of its own: the two halves of sleep() and doze().
+
+  // True: everybody rests now. Who calls this looks at all queues afterwards.
+  bool begin_rest(int worker, bool may_lend) { return falls_asleep(words_[worker], may_lend ? asleep : waiting); }
+  bool is_resting(int worker) const { return rests(words_[worker].load(std::memory_order_relaxed)); }
+  // It is searching, whoever ended its rest. Nothing is to borrow its place.
+  void end_rest(int worker) {
+    word& mine = words_[worker];
+    const std::uint32_t now = state_of(mine.load(std::memory_order_relaxed));
+    if (rests(now) && moves(mine, now, awake)) state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
+  }
+
   // ---- Observers: a moment's picture; after a seq_cst fence, one not older than the fence.
 
   int workers() const { return workers_; }

@@ -29,7 +29,8 @@ class small_tasks {
   static constexpr std::uint64_t watch_ns = 20'000;
   // A group is taken all the same, so often, and timed: those of the other worker may be larger than they were.
   static constexpr std::uint64_t probe_ns = 5'000'000;
-  static constexpr std::uint32_t doze_us = 500;
+  // Who leaves all there is alone looks again after this.
+  static constexpr std::uint64_t watch_again_ns = 500'000;
 
   explicit small_tasks(std::size_t workers) : looks_(workers) {}
 

@@ -174,8 +174,7 @@ void engine::stand_in(slot& s) {
       return_credits(s, 0);
       if (turn* const next = s.turns.take_any(); next != nullptr) return next->come();
     }
-    frame* f = scheduler_.take_own(s.queues);
-    if (f == nullptr) f = scheduler_.steal_again(s.queues);
+    frame* f = scheduler_.take_at_hand(s.queues);
     if (f == nullptr) f = idle(s, &over);
     if (f != nullptr) execute(s, f);
   }

@@ -67,7 +67,7 @@ void engine::leave_place(slot& guest, leaving how) {
   if (how == leaving::to_own_thread) return sleep.hand_over(worker);
   const auto any_work_left = [&](bool anywhere) {
     return stopping_.load(std::memory_order_acquire) != 0 || scheduler_.anything_sent_to(place.queues) ||
-           (anywhere && (scheduler_.any_work_for(guest.queues, sched::scheduler::counting::all) || any_loop_is_up()));
+           (anywhere && (scheduler_.any_work_for(guest.queues, sched::thief::counting::all, os::now_ns()) || any_loop_is_up()));
   };
   sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
 }
@@ -146,7 +146,7 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
     if (f == nullptr) f = scheduler_.take_own(place.queues);
     if (f == nullptr) {
       searches();
-      f = scheduler_.steal_round(place.queues, reach_in_round(round));
+      f = scheduler_.steal(place.queues, sched::thief::reach_in_round(round), os::now_ns());
     }
     if (f == nullptr) {
       const loop_search loop = looks_for_loops(place, round) ? help_with_loops(place, &may_run) : loop_search::nothing;
@@ -156,7 +156,7 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
         round = -1;
         continue;
       }
-      if (round >= rounds_at_least && !searching->goes_on()) return leaving::searching;
+      if (round >= sched::thief::rounds_at_least && !searching->goes_on()) return leaving::searching;
       pause_between_rounds(round, place.queues, [&] { return done() || bell_rings(place); });
       continue;
     }
@@ -175,7 +175,7 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
 // Somebody may have relied on this search: if it was the last one, and something is left, another worker is woken.
 void engine::stop_searching_in_place(slot& place) {
   scheduler_.stops_stealing(place.queues);
-  if (scheduler_.sleep.stop_searching() && scheduler_.any_work_for(place.queues, sched::scheduler::counting::all))
+  if (scheduler_.sleep.stop_searching() && scheduler_.any_work_for(place.queues, sched::thief::counting::all, os::now_ns()))
     scheduler_.sleep.wake_any();
 }
 

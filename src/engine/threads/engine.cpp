@@ -93,7 +93,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       most_used_up_bytes_(an_eighth_of_memory(m)),
       shared_(m.is_host ? os::host_memory() : os::pretended_memory(), os_nodes_of(m), p.outputs),
       sample_mask_((shared_.several_nodes ? tasks_per_sample_of_several_nodes : tasks_per_sample) - 1),
-      scheduler_(m, nodes_of(m, worker_cpus), std::move(p)),
+      scheduler_(m, nodes_of(m, worker_cpus), std::move(p), o.spin_ns),
       slots_(worker_cpus.size() + sched::scheduler::most_guest_slots),
       guests_(sched::scheduler::most_guest_slots),
       slot_to_release_(make_slot_to_release()),
@@ -104,17 +104,14 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       waiting_threads_execute_(o.waiting_threads_execute),
       guests_run_what_they_create_(o.guests_run_what_they_create),
       recorder_(o.recorder),
+      worker_begins_(o.worker_begins),
       tasks_need_frames_(recorder_ != nullptr || scheduler_.policy().observes),
       watched_(!bound_ || recorder_ != nullptr || scheduler_.policy().observes),
       workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())),
       worker_cpus_(machine::bindings(m, worker_cpus)),
       substitutes_(stack_, substitutes_parked_per_worker * worker_cpus.size(), [this](substitute& self, os::stack_bounds stack) { substitute_main(self, stack); }) {
   shared_.traced = recorder_ != nullptr;
-  if (shared_.several_nodes && shared_.mode == flow::allocation::deferred) {
-    shared_.moves_updates = true;
-    shared_.ns_per_byte = scheduler_.costs().ns_per_byte();
-    shared_.nodes = m.node_count();
-  }
+  scheduler_.set_costs_of_updates(shared_);
   if (given_up_.claim_failure()) given_up_.note_failure(nullptr);  // no more of them
   prepare_asymmetric_fences();
   for (std::size_t i = 0; i < m.cpus.size(); i++) {
@@ -305,6 +302,7 @@ void engine::become_worker(slot& s, os::stack_bounds stack) {
 // Made by the worker itself so that it lies on its own node.
 slot& engine::make_worker(int worker) {
   scheduler_.make_worker_slot(worker);
+  if (worker_begins_) worker_begins_(scheduler_, worker);
   auto made = std::make_unique<slot>(*this, shared_, scheduler_.slot(worker), true);
   slot& mine = *made;
   if (recorder_ != nullptr) mine.log = &recorder_->make_log(worker, mine.queues.node, machine_.node_count(), shared_.buffers);

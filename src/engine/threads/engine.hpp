@@ -43,7 +43,6 @@ inline constexpr std::int64_t credit_batch = 64;
 inline constexpr std::uint64_t tasks_per_sample = 64, tasks_per_sample_of_several_nodes = 8;
 
 using detail::scope_outside;
-
 // As long as a task waits for a scope, that ends early with the task's own.
 class waited_for_inside {
  public:
@@ -186,6 +185,7 @@ struct options {
   bool waiting_threads_execute = true;
   bool guests_run_what_they_create = false;
   trace::recorder* recorder = nullptr;  // null: no trace. Outlives the workers
+  std::function<void(sched::scheduler&, int worker)> worker_begins;  // by each, before anything else; for tests
 };
 
 class engine {
@@ -216,7 +216,7 @@ class engine {
   bool run_at_once(scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
   // After something was released outside of tasks: what became ready by it is queued.
   void route_released(slot& s) {
-    if (!s.flow.ready.empty()) route_ready(s, false);
+    if (!s.flow.ready.empty()) scheduler_.accept_ready(s.queues, s.flow.ready, false);
   }
 
   // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like.
@@ -235,7 +235,7 @@ class engine {
   void run_loop(detail::loop_work&);
   // Between chunks. False: it is to be left early.
   bool loop_goes_on(slot&);
-  bool loop_may_wait(const slot&) const;
+  bool loop_may_wait(slot&);
   bool loop_awaits(int worker) const;
   // Starts a run of a graph, which was prepared; its scope is complete when it is over.
   void start(detail::graph_state&);
@@ -353,7 +353,7 @@ class engine {
   void become_worker(slot&, os::stack_bounds);
   frame* next_task(slot&);
   frame* idle(slot&, const std::function<bool()>* nested_condition);
-  void rest(slot&, const std::function<bool()>& over);
+  void rest(slot&, const sched::decision&, const std::function<bool()>& over);
   void execute(slot&, frame*);
   [[gnu::noinline]] frame* leave_in_queue(slot&, frame*);
   static void run_batch(frame*);
@@ -373,7 +373,6 @@ class engine {
   void look_after_creators(slot&);
   void enter_scope(slot&, scope_state*);
   void return_credits(slot&, std::int64_t keep);
-  frame* route_ready(slot&, bool keep_one);
   void route_one(slot&, frame*);
   bool creator_runs_task(slot&, const detail::task_ops&) const;
   bool guest_runs_task(slot&, const detail::task_ops&) const;
@@ -529,6 +528,7 @@ class engine {
   const os::stack_size stack_;
   const bool waiting_threads_execute_, guests_run_what_they_create_;
   trace::recorder* const recorder_;
+  const std::function<void(sched::scheduler&, int worker)> worker_begins_;
   const bool tasks_need_frames_;  // for traces, which have them outlive their tasks, and for policies that observe
   const bool watched_;  // workers look where they are, or write down what they do: run_watched()
   atomic<std::uint32_t> bind_refused_{0};

@@ -27,7 +27,7 @@ void engine::start(detail::graph_state& g) {
   s.recorded.add(std::uint64_t{0} - g.tasks.size());
   s.queues.spawned.add(g.tasks.size());
   g.start(s.flow.ready);
-  route_ready(s, false);
+  scheduler_.accept_ready(s.queues, s.flow.ready, false);
 }
 
 void engine::check(const detail::graph_state& g) const {
@@ -37,36 +37,10 @@ void engine::check(const detail::graph_state& g) const {
   });
 }
 
-// Places everything that became ready; returns one task to run next if asked to keep one. The last of the list, and the
-// others in that order: of one version's readers the oldest runs first and the next one is on top of the deque, so rows
-// are finished before what depends on them is begun.
-frame* engine::route_ready(slot& s, bool keep_one) {
-  frame* kept = nullptr;
-  bool queued = false;
-  while (frame* f = s.flow.ready.pop()) {
-    if (keep_one && scheduler_.give_back(s.queues, f)) continue;
-    if (scheduler_.route(s.queues, f)) {
-      queued = true;
-    } else if (keep_one && (kept == nullptr || f->priority >= kept->priority)) {
-      if (kept != nullptr) {
-        scheduler_.push_own(s.queues, kept);
-        queued = true;
-      }
-      kept = f;
-    } else {
-      scheduler_.push_own(s.queues, f);
-      queued = true;
-    }
-  }
-  if (queued) scheduler_.published(s.queues);
-  return kept;
-}
-
 frame* engine::next_task(slot& s) {
   for (;;) {
     if (s.turns.is_due()) [[unlikely]] let_others_go_on(s, nullptr);
-    if (frame* f = scheduler_.take_own(s.queues)) return f;
-    if (frame* f = scheduler_.steal_again(s.queues)) return f;
+    if (frame* f = scheduler_.take_at_hand(s.queues)) return f;
     frame* const f = idle(s, nullptr);
     if (f != nullptr || stopping_.load(std::memory_order_relaxed) != 0) return f;
   }
@@ -75,6 +49,7 @@ frame* engine::next_task(slot& s) {
 // Looks everywhere, sleeps, looks again. Null: the engine stops, or the nested condition holds, or another thread
 // wants to go on in this place, or should, for there is a loop that this one must not help with.
 frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
+  using what = sched::decision::kind;
   return_credits(s, 0);
   sched::sleep_control<>& sleep = scheduler_.sleep;
   counts_as_busy_in_loops(s);
@@ -87,37 +62,24 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     return f;
   };
   const auto over = [&] { return (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0) || s.turns.anybody_ready(); };
-  using reach = sched::scheduler::reach;
-  bool everywhere = false;
-  // Who leaves small tasks to others disturbs them by looking, and has no use for being fast: it looks rarely, and then
-  // everywhere.
-  const auto small = [&] { return s.queues.sizes.all_small(); };
-  spin_clock spin(small() ? 0 : spin_ns_);
-  for (int round = small() ? rounds_at_least - 1 : 0;; round++) {
+  for (;;) {
     if (over()) return found(nullptr);
-    if (frame* f = scheduler_.take_own(s.queues)) return found(f);
     lend_to_who_wants(s);
-    const reach how_far = everywhere ? reach::all : small() ? reach::far : reach_in_round(round);
-    if (frame* f = scheduler_.steal_round(s.queues, how_far)) return found(f);
-    everywhere = false;
+    const sched::decision d = scheduler_.step(s.queues, os::now_ns());
+    if (d.what == what::run) return found(d.task);
+    if (d.wakes >= 0) sleep.wake(d.wakes);
+    const int round = s.queues.hunts.round();
     if (looks_for_loops(s, round)) {
       if (!may_help(s) && any_loop_for(s)) return found(nullptr);  // another thread may
       if (may_help(s) && help_with_loops(s, nullptr) == loop_search::ran_one) {
-        spin = spin_clock(spin_ns_);
-        round = -1;
+        s.queues.hunts.starts_anew();
         continue;
       }
       s.bell_heard = bells_.on(s.queues.node);
     }
     if (round % 8 == 0 && waiting_.anybody_sleeps() && nobody_busy() && quiescent()) notify_waiters();
-    if (round < rounds_at_least || spin.goes_on()) {
-      pause_spinning(s, round);
-      continue;
-    }
-    rest(s, std::ref(over));  // a copy would be too large to be made without memory
-    everywhere = true;
-    round = rounds_at_least - (small() ? 1 : rounds_after_waking);
-    spin.end();
+    if (d.what == what::look_again) pause_spinning(s, round);
+    else rest(s, d, std::ref(over));  // a copy would be too large to be made without memory
   }
 }
 
@@ -133,7 +95,7 @@ void engine::pause_spinning(slot& s, int round) {
     return sleep.is_lent(s.index()) || bells_.on(node) != heard;
   });
   sleep.stop_spinning(s.index(), [&] {
-    return scheduler_.any_work_for(s.queues, sched::scheduler::counting::all) || any_loop_is_up() ||
+    return scheduler_.any_work_for(s.queues, sched::thief::counting::all, os::now_ns()) || any_loop_is_up() ||
            stopping_.load(std::memory_order_acquire) != 0;
   });
   scheduler_.has_own_place(s.queues);
@@ -142,33 +104,35 @@ void engine::pause_spinning(slot& s, int round) {
 // To a thread of the program that has tasks of its own, and which has not found a place: this worker would only take those.
 void engine::lend_to_who_wants(slot& s) {
   if (place_wanted_on_.load(std::memory_order_relaxed) != s.queues.node || !s.holds_no_task()) [[likely]] return;
+  if (s.queues.has_tasks()) return;
   pause_spinning(s, rounds_to_lend);
   place_wanted_on_.store(-1, std::memory_order_relaxed);
 }
 
-// Sleeps, or dozes until it is worth taking what waits on other nodes.
-void engine::rest(slot& s, const std::function<bool()>& over) {
-  using counting = sched::scheduler::counting;
+// Until the time that was decided, or until it is woken.
+void engine::rest(slot& s, const sched::decision& d, const std::function<bool()>& over) {
+  using what = sched::decision::kind;
+  using counting = sched::thief::counting;
   s.flow.buffers.flush_counts();
   const bool in_task = !s.holds_no_task();
   const trace::sleep_slice asleep(s.log, in_task);
   // Asleep without a task, it may have lent the place: then it must not look whether it is in loops, and it is in none.
   const auto any_loop = [&] { return in_task ? any_loop_for(s) : any_loop_is_up(); };
-  const auto anything = [&](counting what, bool with_left) {
-    return scheduler_.any_work_for(s.queues, what, with_left) || any_loop() || over();
+  const counting counts = d.what == what::sleep ? counting::all : counting::worth_it;
+  const auto anything = [&] {
+    return scheduler_.any_work_for(s.queues, counts, os::now_ns(), d.what != what::watch) || any_loop() || over();
   };
   const auto everybody_asleep = [&] { all_asleep(); };
-  if (scheduler_.leaves_small_tasks(s.queues)) {
-    scheduler_.doze_beside_small_tasks(
-        s.queues, [&] { return anything(counting::worth_it, false); }, everybody_asleep);
-    return;
+  scheduler_.begins_to_rest(d.what);
+  if (d.what == what::sleep) {
+    scheduler_.sleep.sleep(s.index(), in_task, anything, everybody_asleep);
+    if (!in_task) scheduler_.has_own_place(s.queues);
+  } else {
+    constexpr std::uint64_t longest_us = 1'000'000;
+    const std::uint64_t now = os::now_ns(), us = d.at_ns > now ? std::min((d.at_ns - now) / 1000 + 1, longest_us) : 0;
+    scheduler_.sleep.doze(s.index(), anything, everybody_asleep, static_cast<std::uint32_t>(us));
   }
-  if (const std::uint64_t until_ns = scheduler_.next_theft_ns(s.queues); until_ns != sched::scheduler::never) {
-    scheduler_.doze(s.queues, until_ns, [&] { return anything(counting::worth_it, true); }, everybody_asleep);
-    return;
-  }
-  scheduler_.sleep.sleep(s.index(), in_task, [&] { return anything(counting::all, true); }, everybody_asleep);
-  if (!in_task) scheduler_.has_own_place(s.queues);
+  scheduler_.has_rested(s.queues, d.what);
 }
 
 // Runs a task and publishes what it wrote.
@@ -203,7 +167,7 @@ void engine::execute(slot& s, frame* f) {
   while (f != nullptr) {
     if (f->scope != s.scope) enter_scope(s, f->scope);
     run_one(s, f);
-    frame* next = s.flow.ready.empty() ? nullptr : route_ready(s, true);
+    frame* next = s.flow.ready.empty() ? nullptr : scheduler_.accept_ready(s.queues, s.flow.ready, true);
     finished_one(s);
     if (next != nullptr && next->priority <= 0 && !s.queues.nothing_urgent()) {
       scheduler_.push_own(s.queues, next);
@@ -240,7 +204,7 @@ const char* engine::run_watched(slot& s, frame* f) {
 }
 
 const char* engine::run_logged(slot& s, frame* f) {
-  trace::log::start start = s.log->begin(s.queues.stolen_from, s.depth > 1);
+  trace::log::start start = s.log->begin(s.queues.hunts.stolen_from(), s.depth > 1);
   const char* const cause = run_body(s, f);
   start.ticks = std::max(start.ticks, s.had_since_ticks);  // what others did in this place before lies beside it
   s.log->task(f, start, s.queues.node, cause);
@@ -264,7 +228,7 @@ void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
   try {
     const bool no_data = f->has_no_data();
     if (!no_data) flow::prepare(s.flow, f);
-    const bool timed = (s.queues.finished.read() & sample_mask_) == 0 || s.queues.sizes.probing() || !f->ops->has_run_before();
+    const bool timed = (s.queues.finished.read() & sample_mask_) == 0 || s.queues.hunts.sizes().probing() || !f->ops->has_run_before();
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
     if (timed) note_time(s, *f->ops, begin, os::now_ns());
@@ -281,7 +245,7 @@ void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
 void engine::note_time(slot& s, const detail::task_ops& ops, std::uint64_t begin_ns, std::uint64_t end_ns) {
   const std::uint64_t ns = end_ns - begin_ns;
   ops.note(ns < sched::small_tasks::fast_ns ? detail::task_length::short_ : detail::task_length::long_, ns);
-  s.queues.sizes.note(ns);
+  s.queues.hunts.sizes().note(ns);
   seek_solitude(s, end_ns);
 }
 

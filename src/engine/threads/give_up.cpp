@@ -109,7 +109,7 @@ std::string engine::take_unheard() {
 std::string engine::cancel_stuck(slot& s) {
   std::lock_guard guard(give_up_mutex_);
   std::string list = give_up(s);
-  route_ready(s, false);
+  scheduler_.accept_ready(s.queues, s.flow.ready, false);
   return list;
 }
 

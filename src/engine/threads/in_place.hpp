@@ -44,7 +44,7 @@ inline slot* engine::enter_kept_place(slot& guest) {
 
 // Its own thread looks after it.
 inline void engine::leave_for_a_while(slot& guest, const slot& place) {
-  guest.queues.runs_small_tasks = place.queues.sizes.all_small();
+  guest.queues.runs_small_tasks = place.queues.hunts.sizes().all_small();
   scheduler_.sleep.keep(guest.kept_place, guest.keeper);
 }
 

@@ -99,12 +99,12 @@ class engine::in_loop {
 // Returns whether it still counts as searching.
 bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool helps) {
   s.queues.spawned.add(1);
-  s.queues.sizes.note_wait();  // whoever serves loops has no small tasks
+  s.queues.hunts.sizes().note_wait();  // whoever serves loops has no small tasks
   bool searching = false;
   {
     in_loop here(s, l, post, helps);
     trace::log::start start{};
-    if (s.log != nullptr) start = s.log->begin(s.queues.stolen_from, s.depth > 1);
+    if (s.log != nullptr) start = s.log->begin(s.queues.hunts.stolen_from(), s.depth > 1);
     bool is_over = true;
     const char* cause = ends_early(s, here.task) ? of_ended_scope : nullptr;
     if (cause != nullptr) record_skipped(&here.task, cause);
@@ -120,7 +120,7 @@ bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool he
     if (s.log != nullptr) s.log->task(&here.task, start, s.queues.node, cause);
     searching = here.searching();
   }
-  if (!s.flow.ready.empty()) route_ready(s, false);
+  if (!s.flow.ready.empty()) scheduler_.accept_ready(s.queues, s.flow.ready, false);
   s.queues.finished.add(1);
   return searching;
 }
@@ -266,10 +266,10 @@ bool engine::loop_goes_on(slot& s) {
 }
 
 // Who has called the loop stays with it: the program waits for that.
-bool engine::loop_may_wait(const slot& s) const {
+bool engine::loop_may_wait(slot& s) {
   const bool called_it = s.loop->is_callers;
   return called_it ||
-         !(s.queues.has_tasks() || scheduler_.any_work_for(s.queues, sched::scheduler::counting::worth_it));
+         !(s.queues.has_tasks() || scheduler_.any_work_for(s.queues, sched::thief::counting::worth_it, os::now_ns()));
 }
 
 bool engine::loop_awaits(int worker) const { return slot_at(worker)->queues.searching.load(std::memory_order_relaxed); }

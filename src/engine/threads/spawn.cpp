@@ -88,7 +88,7 @@ inline bool engine::match(slot& s, frame* f, scope_state* scope, bool on_credit)
   }
   if (s.flow.ready.empty()) [[likely]] return ready;
   if (ready) s.flow.ready.push(f);
-  route_ready(s, false);
+  scheduler_.accept_ready(s.queues, s.flow.ready, false);
   return false;
 }
 
@@ -119,7 +119,7 @@ inline void engine::run_in_own_scope(slot& s, frame* f) {
   if (f->scope != outer_scope) enter_scope(s, f->scope);
   if (f->scope != nullptr) s.credits++;
   run_one(s, f);
-  if (!s.flow.ready.empty()) route_ready(s, false);
+  if (!s.flow.ready.empty()) scheduler_.accept_ready(s.queues, s.flow.ready, false);
   s.queues.finished.add(1);
   look_after_creators(s);
   if (s.scope != outer_scope) enter_scope(s, outer_scope);
@@ -133,7 +133,7 @@ void engine::run_created(slot& s, frame* f) {
     const run_by_creator inside(s, scope_of(*s.queues.running), f->scope != nullptr);
     run_one(s, f);
   }
-  if (!s.flow.ready.empty()) route_ready(s, false);
+  if (!s.flow.ready.empty()) scheduler_.accept_ready(s.queues, s.flow.ready, false);
   finished_one(s);
   if (s.scope != outer_scope) enter_scope(s, outer_scope);
 }
@@ -165,7 +165,7 @@ inline bool engine::creator_runs_task(slot& s, const detail::task_ops& ops) cons
   const auto searching = static_cast<std::size_t>(std::max(scheduler_.sleep.searching(), 0));
   const int not_busy = static_cast<int>(searching) + std::max(scheduler_.sleep.sleeping(), 0);
   if (s.queues.normal.left_before(s.older_tasks_end) >= older_tasks_kept + not_busy) return true;
-  if (!s.queues.sizes.none_long()) return false;
+  if (!s.queues.hunts.sizes().none_long()) return false;
   if (++s.looks_at_own_queue % spawns_per_look == 0) s.queues.normal.look_again();
   return s.queues.normal.size_at_most() >= short_tasks_kept + kept_per_searcher * searching;
 }
@@ -223,7 +223,7 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, const detail::
     frame* const outer = s.queues.running;
     s.queues.running = &here;
     s.depth++;
-    const bool timed = !one_worker_ && ((s.queues.finished.read() & (tasks_per_sample - 1)) == 0 || s.queues.sizes.probing());
+    const bool timed = !one_worker_ && ((s.queues.finished.read() & (tasks_per_sample - 1)) == 0 || s.queues.hunts.sizes().probing());
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     try {
       run(body);
@@ -231,7 +231,7 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, const detail::
       record_failure(&here, std::current_exception());
     }
     if (timed) note_time(s, ops, begin, os::now_ns());
-    if (timed && s.outside != nullptr) s.queues.sizes.note_wait();  // its creator will wait for the scope that it has made
+    if (timed && s.outside != nullptr) s.queues.hunts.sizes().note_wait();  // its creator will wait for the scope that it has made
     s.queues.running = outer;
     s.depth--;
   }
@@ -247,7 +247,7 @@ bool engine::run_in_place(slot& guest, frame* f) {
     place->older_tasks_end = place->queues.normal.end();
     if (f->scope != place->scope) enter_scope(*place, f->scope);
     run_one(*place, f);
-    if (!place->flow.ready.empty()) route_ready(*place, false);
+    if (!place->flow.ready.empty()) scheduler_.accept_ready(place->queues, place->flow.ready, false);
     finished_one(*place);
     return_credits(*place, 0);
   }

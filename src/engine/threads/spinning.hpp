@@ -14,19 +14,11 @@ namespace weir::engine {
 // (runtime_options::spin). What is pushed to it ends a pause. After each pause but the shortest others may have its CPU: most
 // often the thread of the program that has waited for the tasks that are done now, for which no CPU is left where every one
 // has a worker, and which would wait until all spinning is over. A system call of some 500 ns if nobody wants it.
-inline constexpr int rounds_at_least = 8;
 inline constexpr int rounds_without_yielding = 3;
 inline constexpr int spinning_round = 5;
 inline constexpr int rounds_to_lend = 3;  // some 2.5 us: who wants a place comes for each task that it creates
-inline constexpr int rounds_per_far_look = 4;    // most waits are short, and a task of another node costs more than a short wait
-inline constexpr int rounds_after_waking = 4;  // most wake-ups are for work that is there at once
 
-inline sched::scheduler::reach reach_in_round(int round) {
-  const bool far = round % rounds_per_far_look == rounds_per_far_look - 1;
-  return far ? sched::scheduler::reach::far : sched::scheduler::reach::near;
-}
-
-// How long an idle worker has been spinning. Looks at the clock only while it does.
+// How long a thread has been spinning. Looks at the clock only while it does.
 class spin_clock {
  public:
   explicit spin_clock(std::uint64_t most_ns) : most_ns_(most_ns) {}
@@ -45,7 +37,7 @@ class spin_clock {
 // Over at once when something is pushed to `self`, or ends_early().
 template <class EndsEarly>
 void pause_between_rounds(int round, const sched::slot_queues& self, EndsEarly&& ends_early) {
-  const int pauses = 8 << (round < rounds_at_least ? round : spinning_round);
+  const int pauses = 8 << (round < sched::thief::rounds_at_least ? round : spinning_round);
   for (int i = 0; i < pauses && self.nothing_pushed() && !ends_early(); i++) cpu_pause();
   if (round >= rounds_without_yielding && self.nothing_pushed() && !ends_early()) std::this_thread::yield();
 }

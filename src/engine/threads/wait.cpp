@@ -45,7 +45,7 @@ std::int64_t engine::backlog_now() const {
 void engine::throttle(slot& s) {
   throw_if_forked();
   if (s.depth == 0) refresh_node(s);
-  s.queues.robbed = -1;
+  s.queues.hunts.creates_tasks();
   const std::int64_t room = static_cast<std::int64_t>(backlog_limit_) - backlog_now();
   // All threads together create half of what there is room for until they look again.
   s.spawns_until_check = static_cast<std::uint32_t>(std::clamp(room / (2 * scheduler_.slot_count()), least_spawns_between_checks, most_spawns_between_checks));
@@ -62,8 +62,8 @@ void engine::throttle(slot& s) {
   const older_tasks_kept_in_mind creators(s);
   while ((alone || s.queues.finished.read() < end) && !s.turns.is_due()) {
     frame* f = scheduler_.take_own(s.queues);
-    if (f == nullptr) f = scheduler_.steal_round(s.queues, sched::scheduler::reach::far);
-    s.queues.idle_since_ns = 0;  // it has something to do
+    if (f == nullptr) f = scheduler_.steal(s.queues, sched::thief::reach::far, os::now_ns());
+    s.queues.hunts.stops_searching();  // it has something to do
     if (f == nullptr) return;
     // One like which has not finished yet may wait for what this creator does next. But where nobody else finds out,
     // for instance with one worker, all would be created before the first is executed.
@@ -190,7 +190,7 @@ void engine::wait_for_others(slot& s, scope_state& scope, bool may_fail) {
 void engine::wait_for(scope_state& scope, bool may_fail) {
   slot* const s = current_if_any();
   if (s != nullptr && s->depth > 0) {
-    s->queues.sizes.note_wait();
+    s->queues.hunts.sizes().note_wait();
     if (s->queues.running->scope == &scope) [[unlikely]] return wait_for_others(*s, scope, may_fail);
   }
   if (scope.maker != nullptr && running_task() != scope.maker) [[unlikely]] return wait_for_scope_of_others(s, scope, may_fail);
