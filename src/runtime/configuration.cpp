@@ -19,7 +19,8 @@ constexpr int most_workers = runtime_options::most_workers;
 
 // What the environment says where the options leave something open. README.md lists them.
 constexpr std::string_view variables[] = {"WEIR_WORKERS", "WEIR_POLICY", "WEIR_BIND",   "WEIR_SPIN",
-                                          "WEIR_TRACE",   "WEIR_STATS",  "WEIR_MACHINE", "WEIR_STACK_BYTES"};
+                                          "WEIR_TRACE",   "WEIR_STATS",  "WEIR_MACHINE", "WEIR_STACK_BYTES",
+                                          "WEIR_TUNING"};
 
 const char* environment(const char* name) {
   const char* value = std::getenv(name);
@@ -106,6 +107,39 @@ std::uint64_t chosen_spin_ns(const runtime_options& o, const machine::descriptio
   if (us >= 0) return std::min<std::uint64_t>(static_cast<std::uint64_t>(us), most_us) * 1000;
   const std::size_t cpus = m.is_host ? m.cpus.size() : std::thread::hardware_concurrency();
   return m.cpu_quota > 0 || workers > cpus ? 0 : usual_us * 1000;
+}
+
+namespace {
+
+// "name=value": sets it. What it says otherwise: what is wrong.
+std::string set_number(sched::tuning& t, std::string_view assignment) {
+  const std::size_t equals = std::min(assignment.find('='), assignment.size());
+  const std::string_view name = assignment.substr(0, equals), text = assignment.substr(std::min(equals + 1, assignment.size()));
+  std::string known;
+  for (const auto& f : sched::tuning::fields()) {
+    known += (known.empty() ? "" : ", ") + std::string(f.name);
+    if (f.name != name) continue;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool fits = error == std::errc() && end == text.data() + text.size() && value >= f.least && value <= f.most;
+    if (fits) t.*f.value = value;
+    return fits ? "" : "expected " + std::string(f.name) + " from " + std::to_string(f.least) + " to " + std::to_string(f.most);
+  }
+  return "expected name=value with one of " + known;
+}
+
+}  // namespace
+
+sched::tuning chosen_tuning() {
+  sched::tuning t;
+  const char* const all = environment("WEIR_TUNING");
+  for (std::string_view rest = all != nullptr ? all : ""; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (const std::string wrong = set_number(t, rest.substr(0, comma)); !wrong.empty())
+      throw configuration_error(std::string("WEIR_TUNING=") + all + ": " + wrong);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return t;
 }
 
 std::unique_ptr<trace::recorder> chosen_recorder(const runtime_options& o) {

@@ -20,6 +20,7 @@ runtime_state::runtime_state(const runtime_options& o, machine::description m, p
              {.bind = chosen_binding(o),
               .backlog = o.backlog,
               .spin_ns = chosen_spin_ns(o, machine, cpus.worker_cpus().size()),
+              .tuned = chosen_tuning(),
               .stack = chosen_stack(o),
               .waiting_threads_execute = o.waiting_threads_execute,
               .guests_run_what_they_create = o.waiting_threads_execute && o.spawn_executes_outside_tasks,

@@ -56,6 +56,7 @@ bool chosen_binding(const runtime_options&);
 bool chosen_statistics();
 machine::description chosen_machine(const runtime_options&);  // throws machine_error
 std::uint64_t chosen_spin_ns(const runtime_options&, const machine::description&, std::size_t workers);
+sched::tuning chosen_tuning();  // WEIR_TUNING=name=value,...: for experiments
 std::unique_ptr<trace::recorder> chosen_recorder(const runtime_options&);  // null: no trace
 os::stack_size chosen_stack(const runtime_options&);
 int chosen_workers(const runtime_options&, const machine::description&);

@@ -69,7 +69,7 @@ class scheduler::view final : public surroundings {
 };
 
 scheduler::scheduler(const machine::description& m, std::vector<int> node_of_worker, place::chosen p,
-                     std::uint64_t spin_ns)
+                     std::uint64_t spin_ns, const tuning& tuned)
     : sleep(static_cast<int>(node_of_worker.size())),
       machine_(m),
       near_(m, node_of_worker),
@@ -80,7 +80,7 @@ scheduler::scheduler(const machine::description& m, std::vector<int> node_of_wor
                   policy_.discipline == policy::queues::nodes),
       charges_(nodes_ > 1 && policy_.places),
       costs_(seen_),
-      ground_{near_, costs_, charges_, policy_.discipline == policy::queues::nodes, spin_ns},
+      ground_{near_, costs_, charges_, policy_.discipline == policy::queues::nodes, spin_ns, tuned},
       slots_(node_of_worker.size() + most_guest_slots),
       offers_(static_cast<int>(node_of_worker.size())),
       containers_(policy_.discipline == policy::queues::nodes ? std::make_unique<node_queue[]>(nodes_) : nullptr),

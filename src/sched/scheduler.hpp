@@ -52,7 +52,8 @@ class witness {
 // One thread's queues and what scheduling counts about it.
 struct alignas(cache_line_bytes) slot_queues {
   slot_queues(int slot_index, int slot_node, const hunting_ground& ground)
-      : index(slot_index), node(slot_node), random(static_cast<std::uint64_t>(slot_index) + 1), hunts(ground, slot_index) {}
+      : index(slot_index), node(slot_node), random(static_cast<std::uint64_t>(slot_index) + 1),
+        pushed(static_cast<std::size_t>(ground.tuned.inbox_capacity)), hunts(ground, slot_index) {}
 
   const int index;
   int node;  // a guest's may change
@@ -61,7 +62,7 @@ struct alignas(cache_line_bytes) slot_queues {
   std::uint32_t turns = 0;   // under queues::nodes: tasks without affinity that it has sent
   deque<ready_task> normal;
   deque<ready_task> urgent{64};  // priority::high
-  inbox<ready_task> pushed{inbox_capacity};
+  inbox<ready_task> pushed;
   inbox<ready_task> pushed_urgent{64};
   counter pushes, pushes_refused, finished, spawned;
   std::array<counter, max_distance_classes> steals;
@@ -86,16 +87,14 @@ struct alignas(cache_line_bytes) slot_queues {
   // Nor on its way: a look at the inbox's two ends is cheaper than one at what is in it.
   bool nothing_urgent_comes() const { return urgent.empty() && pushed_urgent.size() == 0; }
 
-  // Larger: a burst of pushes to one node fits, but more tasks wait there while others are idle for the grace
-  // period. Smaller: tasks stay far from their data.
-  static constexpr std::size_t inbox_capacity = 256;
 };
 
 class scheduler {
  public:
   // `node_of_worker[i]`: node index of worker i. `spin_ns`: how long an idle worker stays awake. The machine must outlive
   // the scheduler.
-  scheduler(const machine::description&, std::vector<int> node_of_worker, place::chosen, std::uint64_t spin_ns);
+  scheduler(const machine::description&, std::vector<int> node_of_worker, place::chosen, std::uint64_t spin_ns,
+            const tuning& = {});
   ~scheduler();
 
   const neighbourhood& near() const { return near_; }

@@ -6,14 +6,19 @@
 namespace weir::sched {
 namespace {
 
+constexpr tuning usual;
+constexpr auto group = static_cast<std::uint32_t>(usual.small_group);
+constexpr auto watch_ns = static_cast<std::uint64_t>(usual.watch_ns);
+constexpr auto probe_ns = static_cast<std::uint64_t>(usual.probe_ns);
+
 void note_group(small_tasks& t, std::uint64_t ns) {
-  for (std::uint32_t i = 0; i < small_tasks::group; i++) t.note(ns);
+  for (std::uint32_t i = 0; i < group; i++) t.note(ns);
 }
 
 TEST(small_tasks, nothing_is_known_at_first) {
-  small_tasks t(2);
+  small_tasks t(2, usual);
   EXPECT_TRUE(t.probing());
-  for (std::uint32_t i = 0; i < small_tasks::group; i++) {
+  for (std::uint32_t i = 0; i < group; i++) {
     EXPECT_FALSE(t.all_small());
     EXPECT_TRUE(t.probing());
     t.note(20);
@@ -23,14 +28,14 @@ TEST(small_tasks, nothing_is_known_at_first) {
 }
 
 TEST(small_tasks, one_large_task_of_a_group_does_not_count) {
-  small_tasks t(2);
-  for (std::uint32_t group = 0; group < 10; group++)
-    for (std::uint32_t i = 0; i < small_tasks::group; i++) t.note(i == group % small_tasks::group ? 50'000 : 20);
+  small_tasks t(2, usual);
+  for (std::uint32_t n = 0; n < 10; n++)
+    for (std::uint32_t i = 0; i < group; i++) t.note(i == n % group ? 50'000 : 20);
   EXPECT_TRUE(t.all_small());
 }
 
 TEST(small_tasks, two_large_tasks_count_for_some_dozen_groups) {
-  small_tasks t(2);
+  small_tasks t(2, usual);
   for (int i = 0; i < 10; i++) note_group(t, 20);
   EXPECT_TRUE(t.all_small());
   t.note(1'000'000), t.note(20), t.note(2'000), t.note(20);
@@ -42,14 +47,14 @@ TEST(small_tasks, two_large_tasks_count_for_some_dozen_groups) {
 }
 
 TEST(small_tasks, who_waits_for_its_children_runs_none_that_are_small) {
-  small_tasks t(2);
+  small_tasks t(2, usual);
   note_group(t, 20);
   t.note_wait();
   EXPECT_FALSE(t.all_small());
 }
 
 TEST(small_tasks, a_worker_is_watched_before_it_is_robbed) {
-  small_tasks t(2);
+  small_tasks t(2, usual);
   note_group(t, 20);
   std::uint64_t now = 50'000'000;
   EXPECT_FALSE(t.leave(1, 1000, now)) << "nobody has tried for long";
@@ -57,22 +62,22 @@ TEST(small_tasks, a_worker_is_watched_before_it_is_robbed) {
   EXPECT_FALSE(t.leave(1, 1001, now + 1)) << "a group is taken";
   note_group(t, 20);
   EXPECT_FALSE(t.probing());
-  EXPECT_TRUE(t.leave(1, 1000, now + small_tasks::watch_ns - 1)) << "too early to tell";
-  EXPECT_TRUE(t.leave_unseen(1, now + small_tasks::watch_ns - 1));
-  now += small_tasks::watch_ns;
+  EXPECT_TRUE(t.leave(1, 1000, now + watch_ns - 1)) << "too early to tell";
+  EXPECT_TRUE(t.leave_unseen(1, now + watch_ns - 1));
+  now += watch_ns;
   EXPECT_FALSE(t.leave_unseen(1, now));
   EXPECT_FALSE(t.leave(1, 1000, now)) << "it has done nothing";
   EXPECT_FALSE(t.fast());
   EXPECT_TRUE(t.probing()) << "so that its tasks are known soon";
   note_group(t, 20);
-  EXPECT_FALSE(t.leave(1, 1000, now + small_tasks::watch_ns - 1)) << "until it is looked at again";
-  EXPECT_FALSE(t.leave_unseen(1, now + small_tasks::watch_ns - 1));
-  now += small_tasks::watch_ns;
+  EXPECT_FALSE(t.leave(1, 1000, now + watch_ns - 1)) << "until it is looked at again";
+  EXPECT_FALSE(t.leave_unseen(1, now + watch_ns - 1));
+  now += watch_ns;
   EXPECT_FALSE(t.leave(1, 1005, now)) << "4 us a task";
   note_group(t, 20);
-  now += small_tasks::watch_ns;
+  now += watch_ns;
   EXPECT_TRUE(t.leave(1, 1205, now)) << "100 ns a task";
-  now += small_tasks::probe_ns;
+  now += probe_ns;
   EXPECT_FALSE(t.leave(1, 101'205, now)) << "50 ns a task, but this has been so for long";
   EXPECT_TRUE(t.fast());
 }

@@ -28,7 +28,7 @@ thief::thief(const hunting_ground& ground, int self)
     : ground_(&ground),
       self_(self),
       random_(static_cast<std::uint64_t>(self) + 1),
-      sizes_(self < ground.near.workers() ? static_cast<std::size_t>(ground.near.workers()) : 0),
+      sizes_(self < ground.near.workers() ? static_cast<std::size_t>(ground.near.workers()) : 0, ground.tuned),
       seen_(self < ground.near.workers() && ground.charges ? static_cast<std::size_t>(ground.near.workers()) : 0) {}
 
 // ---------------------------------------------------------------- steps
@@ -38,7 +38,7 @@ thief::thief(const hunting_ground& ground, int self)
 void thief::starts_to_search() {
   idle_since_ns_ = 0;
   everywhere_ = false;
-  round_ = is_small() ? rounds_at_least - 1 : 0;
+  round_ = is_small() ? rounds_at_least() - 1 : 0;
   spin_ns_ = is_small() ? 0 : ground_->spin_ns;
   spins_until_ns_ = 0;
 }
@@ -51,7 +51,7 @@ void thief::starts_anew() {
 
 void thief::has_rested() {
   everywhere_ = true;
-  round_ = rounds_at_least + 1 - (is_small() ? 1 : rounds_after_waking);
+  round_ = std::max(1, rounds_at_least() + 1 - (is_small() ? 1 : static_cast<int>(tuned().rounds_after_waking)));
   spin_ns_ = 0;
 }
 
@@ -62,7 +62,7 @@ decision thief::step(surroundings& around, moment at) {
   everywhere_ = false;
   if (frame* f = steal(around, how, at)) return {decision::kind::run, f};
   decision d{decision::kind::look_again};
-  if (round_++ >= rounds_at_least && !spins(at.now_ns)) d = rest(around, at);
+  if (round_++ >= rounds_at_least() && !spins(at.now_ns)) d = rest(around, at);
   d.wakes = wakes_;
   return d;
 }
@@ -74,7 +74,7 @@ bool thief::spins(std::uint64_t now_ns) {
 }
 
 decision thief::rest(const surroundings& around, moment at) {
-  if (any_small_tasks_left(around, at)) return {decision::kind::watch, nullptr, at.now_ns + small_tasks::watch_again_ns};
+  if (any_small_tasks_left(around, at)) return {decision::kind::watch, nullptr, at.now_ns + static_cast<std::uint64_t>(tuned().watch_again_ns)};
   if (const std::uint64_t then = next_theft_ns(around, at); then != never) return {decision::kind::doze, nullptr, then};
   return {decision::kind::sleep};
 }
@@ -154,8 +154,8 @@ bool thief::pays_any(const first_tasks& all, const sight& of, moment at) const {
 }
 
 // Meanwhile queues grow, and what is first in them changes, of which nobody tells.
-std::uint64_t thief::look_again_at_ns(const sight& of, moment at) {
-  return at.now_ns + (at.now_ns - of.surplus_ns) / share_of_idle_time;
+std::uint64_t thief::look_again_at_ns(const sight& of, moment at) const {
+  return at.now_ns + (at.now_ns - of.surplus_ns) / static_cast<std::uint64_t>(tuned().doze_share);
 }
 
 std::uint64_t thief::first_pays_at_ns(const first_tasks& all, const sight& of, moment at) const {
@@ -206,7 +206,7 @@ std::uint64_t thief::next_theft_ns(const surroundings& around, moment at) {
 
 frame* thief::steal_again(surroundings& around) {
   if (last_victim_ < 0) return nullptr;
-  if (stolen_again_++ == most_stolen_again) {
+  if (stolen_again_++ == tuned().most_stolen_again) {
     last_victim_ = -1;
     return nullptr;
   }

@@ -11,6 +11,7 @@
 #include "sched/neighbourhood.hpp"
 #include "sched/small_tasks.hpp"
 #include "sched/surroundings.hpp"
+#include "sched/tuning.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -46,6 +47,7 @@ struct hunting_ground {
   bool charges;     // tasks are placed, and thieves of other nodes weigh what it costs to take them
   bool containers;  // tasks wait in a queue of each node
   std::uint64_t spin_ns;
+  tuning tuned;
 };
 
 // Used by one thread at a time. A copy decides as the original would.
@@ -96,13 +98,11 @@ class thief {
   int robbed() const { return robbed_; }
   void creates_tasks() { robbed_ = -1; }
 
-  // A worker looks everywhere in rounds, with pauses that double, and then goes on for the time that workers spin.
-  static constexpr int rounds_at_least = 8;
-  static constexpr int rounds_per_far_look = 4;   // most waits are short, and a task of another node costs more than that
-  static constexpr int rounds_after_waking = 4;   // most wake-ups are for work that is there at once
-  static reach reach_in_round(int round) {
-    return round % rounds_per_far_look == rounds_per_far_look - 1 ? reach::far : reach::near;
+  reach reach_in_round(int round) const {
+    const std::int64_t n = tuned().rounds_per_far_look;
+    return round % n == n - 1 ? reach::far : reach::near;
   }
+  const tuning& tuned() const { return ground_->tuned; }
 
  private:
   // What it has seen of a worker on another node.
@@ -115,6 +115,7 @@ class thief {
   class worth;
 
   bool is_small() const { return sizes_.all_small(); }
+  int rounds_at_least() const { return static_cast<int>(tuned().rounds_at_least); }
   bool spins(std::uint64_t now_ns);
   decision rest(const surroundings&, moment);
   std::uint64_t since_idle(moment);
@@ -125,7 +126,7 @@ class thief {
   double cost_ns(task_hint hint, const sight& of, int node) const { return ground_->costs.of(hint, of.node, node); }
   bool pays(const sight&, task_hint, std::size_t before, moment) const;
   std::uint64_t pays_at_ns(const sight&, task_hint, std::size_t before, moment) const;
-  static std::uint64_t look_again_at_ns(const sight&, moment);
+  std::uint64_t look_again_at_ns(const sight&, moment) const;
   bool pays_any(const first_tasks&, const sight&, moment) const;
   std::uint64_t first_pays_at_ns(const first_tasks&, const sight&, moment) const;
 
@@ -141,18 +142,12 @@ class thief {
   frame* steal_initial(surroundings&, moment);
   bool any_small_tasks_left(const surroundings&, moment);
 
-  // A worker that dozes beside tasks is idle for longer than it should be by this part of the time, at most. More: it looks
-  // at all queues more often.
-  static constexpr std::uint64_t share_of_idle_time = 4;
-  // More: who waits for others' tasks waits longer. Fewer: more of those that look around for nothing.
-  static constexpr std::uint32_t most_stolen_again = 64;
-
   const hunting_ground* ground_;
   int self_;
   rng random_;
   small_tasks sizes_;
   int last_victim_ = -1;           // slot of a neighbour or thread of the program that may have more; -1: none
-  std::uint32_t stolen_again_ = 0;  // from there, one after the other
+  std::int64_t stolen_again_ = 0;  // from there, one after the other
   int stolen_from_ = -1;
   int robbed_ = -1;
   int theft_ = -1;

@@ -18,6 +18,7 @@ MAY_INCLUDE = {
     "examples": ["include"],
     "bench": ["include"],
     "bench/solver": ["include", "bench", "solver"],
+    "bench/scheduling": ["include", "bench"] + SRC,  # it runs the scheduler without threads
     # `weir topo` prints machines, `weir trace` reads traces.
     "tools": ["include", "bench", "solver", "src/machine", "src/toml", "src/trace"],
     "tests": ["include", "bench", "solver", "tools"] + SRC,

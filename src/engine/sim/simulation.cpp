@@ -25,10 +25,10 @@ simulation::actor::actor(flow::shared& s, int index, int node, bool is_worker)
     : flow(s, node, static_cast<std::uint32_t>(index) + 1, is_worker) {}
 
 simulation::simulation(const machine::description& m, std::vector<int> node_of_worker, const std::string& policy,
-                       const program& p, std::uint64_t spin_ns, costs c)
+                       const program& p, std::uint64_t spin_ns, costs c, const sched::tuning& tuned)
     : program_(p),
       costs_(c),
-      scheduler_(m, std::move(node_of_worker), place::parse(policy), spin_ns),
+      scheduler_(m, std::move(node_of_worker), place::parse(policy), spin_ns, tuned),
       shared_(os::pretended_memory(), indices(m.node_count()), scheduler_.policy().outputs),
       seen_(place::seen_by_policies(m, [&] {
         std::vector<int> nodes;
@@ -220,7 +220,7 @@ void simulation::look(int worker) {
 std::uint64_t simulation::pause_ns(int worker) {
   constexpr int round_of_long_search = 5;
   const int round = queues(worker).hunts.round();
-  return (8 * costs_.pause_ns) << (round < sched::thief::rounds_at_least ? round : round_of_long_search);
+  return (8 * costs_.pause_ns) << (round < queues(worker).hunts.tuned().rounds_at_least ? round : round_of_long_search);
 }
 
 void simulation::rest(int worker, const decision& d) {

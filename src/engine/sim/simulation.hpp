@@ -41,7 +41,7 @@ class simulation {
   // `node_of_worker`: of each worker. The machine and the program must outlive it. Throws configuration_error for what
   // is no policy.
   simulation(const machine::description&, std::vector<int> node_of_worker, const std::string& policy, const program&,
-             std::uint64_t spin_ns = 0, costs = {});
+             std::uint64_t spin_ns = 0, costs = {}, const sched::tuning& = {});
   ~simulation();
 
   // Once. Throws error: tasks are left, and all workers sleep. O(events * log(workers)) and, for what ends a rest or

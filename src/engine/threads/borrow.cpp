@@ -146,7 +146,7 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
     if (f == nullptr) f = scheduler_.take_own(place.queues);
     if (f == nullptr) {
       searches();
-      f = scheduler_.steal(place.queues, sched::thief::reach_in_round(round), os::now_ns());
+      f = scheduler_.steal(place.queues, place.queues.hunts.reach_in_round(round), os::now_ns());
     }
     if (f == nullptr) {
       const loop_search loop = looks_for_loops(place, round) ? help_with_loops(place, &may_run) : loop_search::nothing;
@@ -156,7 +156,7 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
         round = -1;
         continue;
       }
-      if (round >= sched::thief::rounds_at_least && !searching->goes_on()) return leaving::searching;
+      if (round >= place.queues.hunts.tuned().rounds_at_least && !searching->goes_on()) return leaving::searching;
       pause_between_rounds(round, place.queues, [&] { return done() || bell_rings(place); });
       continue;
     }

@@ -93,7 +93,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       most_used_up_bytes_(an_eighth_of_memory(m)),
       shared_(m.is_host ? os::host_memory() : os::pretended_memory(), os_nodes_of(m), p.outputs),
       sample_mask_((shared_.several_nodes ? tasks_per_sample_of_several_nodes : tasks_per_sample) - 1),
-      scheduler_(m, nodes_of(m, worker_cpus), std::move(p), o.spin_ns),
+      scheduler_(m, nodes_of(m, worker_cpus), std::move(p), o.spin_ns, o.tuned),
       slots_(worker_cpus.size() + sched::scheduler::most_guest_slots),
       guests_(sched::scheduler::most_guest_slots),
       slot_to_release_(make_slot_to_release()),

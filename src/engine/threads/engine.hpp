@@ -65,7 +65,6 @@ class waited_for_inside {
 
 class bulk_worker;
 class engine;
-
 // A thread that creates or executes tasks: a worker, or one of the program's own (a guest).
 struct alignas(cache_line_bytes) slot {
   slot(engine& e, flow::shared& shared, sched::slot_queues& q, bool worker)
@@ -181,6 +180,7 @@ struct options {
   bool bind = true;
   std::size_t backlog = 0;
   std::uint64_t spin_ns = 0;
+  sched::tuning tuned;
   os::stack_size stack = os::usual_stack();  // of each worker
   bool waiting_threads_execute = true;
   bool guests_run_what_they_create = false;

@@ -244,7 +244,7 @@ void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
 // Of a sample of its tasks.
 void engine::note_time(slot& s, const detail::task_ops& ops, std::uint64_t begin_ns, std::uint64_t end_ns) {
   const std::uint64_t ns = end_ns - begin_ns;
-  ops.note(ns < sched::small_tasks::fast_ns ? detail::task_length::short_ : detail::task_length::long_, ns);
+  ops.note(ns < static_cast<std::uint64_t>(s.queues.hunts.tuned().fast_ns) ? detail::task_length::short_ : detail::task_length::long_, ns);
   s.queues.hunts.sizes().note(ns);
   seek_solitude(s, end_ns);
 }

@@ -37,7 +37,7 @@ class spin_clock {
 // Over at once when something is pushed to `self`, or ends_early().
 template <class EndsEarly>
 void pause_between_rounds(int round, const sched::slot_queues& self, EndsEarly&& ends_early) {
-  const int pauses = 8 << (round < sched::thief::rounds_at_least ? round : spinning_round);
+  const int pauses = 8 << (round < self.hunts.tuned().rounds_at_least ? round : spinning_round);
   for (int i = 0; i < pauses && self.nothing_pushed() && !ends_early(); i++) cpu_pause();
   if (round >= rounds_without_yielding && self.nothing_pushed() && !ends_early()) std::this_thread::yield();
 }

@@ -1,0 +1,143 @@
+// What each number of sched::tuning is worth: the shapes of programs.hpp, simulated with it at other values, on machines
+// with 8, 24 and 192 workers.
+//
+//   sweep [--policy NAME] [--constant NAME] [--task-us N]...
+//
+// A row is a number and a value: the geometric mean of all times over those with the usual value, for each machine and
+// length of tasks, and the shape that gains and the one that loses most. The same on every machine and in every run.
+#include "engine/sim/simulation.hpp"
+#include "scheduling/programs.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+
+namespace weir::bench {
+namespace {
+
+struct simulated_machine {
+  std::string name;
+  machine::description machine;
+  std::vector<int> node_of_worker;
+};
+
+simulated_machine load(const std::string& file, std::size_t workers_per_node) {
+  simulated_machine s{file, machine::load(file), {}};
+  for (int node = 0; node < s.machine.node_count(); node++)
+    for (std::size_t i = 0; i < workers_per_node; i++) s.node_of_worker.push_back(node);
+  s.name = std::to_string(s.node_of_worker.size());
+  return s;
+}
+
+using times = std::vector<double>;  // by program
+
+class sweep {
+ public:
+  sweep(std::string policy, const std::vector<int>& task_us) : policy_(std::move(policy)) {
+    machines_.push_back(load("opteron-64", 1));
+    machines_.push_back(load("sgi-192", 1));
+    machines_.push_back(load("sgi-192", 8));
+    for (const simulated_machine& m : machines_)
+      for (const int us : task_us)
+        cells_.push_back({&m, us, simulated_programs(static_cast<int>(m.node_of_worker.size()), static_cast<std::uint64_t>(us) * 1000), {}});
+    for (cell& c : cells_) c.usual = run(c, {});
+  }
+
+  void print_header() const {
+    std::string line = fmt::format("{:<22}{:>12}", "constant", "value");
+    for (const cell& c : cells_) line += fmt::format("{:>12}", fmt::format("{}x{}us", c.on->name, c.task_us));
+    fmt::print("{}  {}\n", line, "gains most, loses most");
+  }
+  void print(const sched::tuning::field& f) const {
+    const sched::tuning usual;
+    const std::int64_t now = usual.*f.value;
+    fmt::print("{:<22}{:>12}  (usual)\n", f.name, now);
+    for (const std::int64_t value : {f.least, now / 4, now / 2, 2 * now, 4 * now, f.most}) {
+      if (value < f.least || value > f.most || value == now) continue;
+      sched::tuning t;
+      t.*f.value = value;
+      print_row(value, t);
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  struct cell {
+    const simulated_machine* on;
+    int task_us;
+    std::vector<named_program> programs;
+    times usual;
+  };
+  struct extreme {
+    double ratio = 1;
+    std::string of = "none";
+  };
+
+  times run(const cell& c, const sched::tuning& t) const {
+    times all;
+    for (const named_program& p : c.programs) {
+      engine::sim::simulation s(c.on->machine, c.on->node_of_worker, policy_, p.made, 2'000'000, {}, t);
+      all.push_back(static_cast<double>(s.run().ns));
+    }
+    return all;
+  }
+  void print_row(std::int64_t value, const sched::tuning& t) const {
+    std::string line = fmt::format("{:<22}{:>12}", "", value);
+    extreme best, worst;
+    for (const cell& c : cells_) {
+      const times now = run(c, t);
+      double logs = 0;
+      for (std::size_t i = 0; i < now.size(); i++) {
+        const double ratio = now[i] / c.usual[i];
+        logs += std::log(ratio);
+        const std::string of = fmt::format("{} {}x{}us", c.programs[i].name, c.on->name, c.task_us);
+        if (ratio < best.ratio) best = {ratio, of};
+        if (ratio > worst.ratio) worst = {ratio, of};
+      }
+      line += fmt::format("{:>12.3f}", std::exp(logs / static_cast<double>(now.size())));
+    }
+    fmt::print("{}  {:.2f} {}; {:.2f} {}\n", line, best.ratio, best.of, worst.ratio, worst.of);
+  }
+
+  const std::string policy_;
+  std::vector<simulated_machine> machines_;
+  std::vector<cell> cells_;
+};
+
+int main(int argc, char** argv) {
+  CLI::App app{"What each constant of the scheduler is worth, on simulated machines."};
+  std::string policy = "local";
+  std::vector<std::string> names;
+  std::vector<int> task_us;
+  app.add_option("--policy", policy, "under this policy")->capture_default_str();
+  app.add_option("--constant", names, "these only");
+  app.add_option("--task-us", task_us, "length of tasks, microseconds (default: 2 and 20)")->check(CLI::Range(1, 1'000'000));
+  CLI11_PARSE(app, argc, argv);
+  if (task_us.empty()) task_us = {2, 20};
+  for (const std::string& n : names) {
+    const auto fields = sched::tuning::fields();
+    if (std::none_of(fields.begin(), fields.end(), [&](const auto& f) { return f.name == n; })) {
+      fmt::print(stderr, "sweep: there is no constant {}; see src/sched/tuning.hpp\n", n);
+      return 2;
+    }
+  }
+  const sweep all(policy, task_us);
+  all.print_header();
+  for (const auto& f : sched::tuning::fields())
+    if (names.empty() || std::find(names.begin(), names.end(), f.name) != names.end()) all.print(f);
+  return 0;
+}
+
+}  // namespace
+}  // namespace weir::bench
+
+int main(int argc, char** argv) {
+  try {
+    return weir::bench::main(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "sweep: %s\n", e.what());
+    return 1;
+  }
+}

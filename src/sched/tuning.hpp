@@ -1,0 +1,70 @@
+// The numbers in scheduling that are neither measured nor follow from the machine. What each is worth: a sweep over
+// shapes of programs and sizes of machines (docs/decisions/0024-what-the-constants-are-worth.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace weir::sched {
+
+struct tuning {
+  // ---- How an idle worker looks around (thief.hpp).
+  // With pauses that double; then it spins for the time that workers spin, and rests. More: it is awake for longer.
+  std::int64_t rounds_at_least = 8;
+  // Of those near by; every so many it looks at other nodes, too. Fewer: short waits end with tasks from far away.
+  std::int64_t rounds_per_far_look = 4;
+  // Before it rests again. Fewer: it sleeps again before what it was woken for is there.
+  std::int64_t rounds_after_waking = 4;
+  // A worker that dozes beside tasks looks again when its idle time has grown by this part. More: it looks more often.
+  // Less: it may be idle for so much longer than it should be.
+  std::int64_t doze_share = 4;
+  // One victim's tasks in a row. More: who waits for others' tasks waits longer. Fewer: more look around for nothing.
+  std::int64_t most_stolen_again = 64;
+
+  // ---- Tasks that are too small to move (small_tasks.hpp).
+  // A body up to here is small, as a thief sees it: with the cache misses that the theft causes. Lower: small tasks are
+  // moved. Higher: workers are idle that could have helped; below it a theft's cost is certain to be more than the body.
+  std::int64_t small_ns = 300;
+  // Times are looked at in groups of so many, of which the largest does not count: it may be an interrupt's. Larger: a
+  // worker needs more tasks to learn that they have changed. With 1 every interrupt makes two workers share small tasks.
+  std::int64_t small_group = 4;
+  // Who needs less than this for each of its tasks, creation and interference by others included, is taken to have small
+  // ones, too. Lower: thefts slow the owner down until it seems to have large ones.
+  std::int64_t fast_ns = 2'000;
+  // Which takes so long to see. Longer: a queue of small tasks behind a large one waits longer. Shorter: the owner's
+  // counts are read more often, and a pause of its own looks like a large task.
+  std::int64_t watch_ns = 20'000;
+  // A group is taken all the same, so often, and timed: those of the other worker may be larger than they were.
+  std::int64_t probe_ns = 5'000'000;
+  // Who leaves all there is alone looks again after this.
+  std::int64_t watch_again_ns = 500'000;
+
+  // ---- Queues (scheduler.hpp).
+  // Tasks that others have sent, of one worker. Larger: a burst of pushes to one node fits, but more tasks wait there
+  // while others are idle. Smaller: tasks stay far from their data. A power of two.
+  std::int64_t inbox_capacity = 256;
+
+  struct field {
+    std::string_view name;
+    std::int64_t tuning::* value;
+    std::int64_t least, most;
+  };
+  static constexpr std::array<field, 12> fields() {
+    constexpr std::int64_t second = 1'000'000'000;
+    return {{{"rounds_at_least", &tuning::rounds_at_least, 1, 16},
+             {"rounds_per_far_look", &tuning::rounds_per_far_look, 1, 1024},
+             {"rounds_after_waking", &tuning::rounds_after_waking, 1, 16},
+             {"doze_share", &tuning::doze_share, 1, 1024},
+             {"most_stolen_again", &tuning::most_stolen_again, 0, 1 << 30},
+             {"small_ns", &tuning::small_ns, 0, second},
+             {"small_group", &tuning::small_group, 2, 1024},
+             {"fast_ns", &tuning::fast_ns, 0, second},
+             {"watch_ns", &tuning::watch_ns, 1, second},
+             {"probe_ns", &tuning::probe_ns, 1, 1000 * second},
+             {"watch_again_ns", &tuning::watch_again_ns, 1, second},
+             {"inbox_capacity", &tuning::inbox_capacity, 2, 1 << 20}}};
+  }
+};
+
+}  // namespace weir::sched
