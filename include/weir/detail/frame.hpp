@@ -61,6 +61,7 @@ struct alignas(64) datum : resource {
   const char* name = nullptr;
   std::uint32_t element_bytes = 1;
   std::int16_t home = 0;      // node whose pool the datum itself came from
+  std::int16_t last_seen = node_unknown;  // by near(): node of a version of it; protected by owner
   // Data lie among frames. Who walks those finds here, where a frame has its state, that this is none: frame_state::free.
   alignas(8) unset_atomic<std::uint8_t> no_frame;
 };
