@@ -215,23 +215,6 @@ void match_update(context& c, access& a, frame* f) {
   if (succeed_current(c, d, *f->version_at(a.extra()), a)) tell_heir(c, old, a);
 }
 
-// Placement then need not look at every input's version, each of which is a cache line of another task's.
-void find_main_input(frame* f) {
-  std::uint64_t all = 0, most = 0;
-  unsigned main = 0;
-  for (unsigned i = 0; i < f->accesses; i++) {
-    const access& a = *f->access_at(i);
-    if (a.kind() > waiter_kind::window) continue;
-    const std::uint64_t bytes = moved_bytes(a);
-    all += bytes;
-    if (bytes > most) {
-      most = bytes;
-      main = i;
-    }
-  }
-  if (2 * most > all && f->access_at(main)->kind() != waiter_kind::window) f->main_input = static_cast<std::uint16_t>(main);
-}
-
 // What matching found out about a task's inputs.
 struct inputs {
   std::uint32_t depth = 0;      // longest path of tasks up to one of its data
@@ -356,7 +339,6 @@ inline void announce_usual(context& c, version& v, std::uint32_t depth) {
   if (versions == 1) check_runtime(c, f, *static_cast<const datum*>(f->version_at(0)->owner));
   else if (versions > 1) validate(c, f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
-  if (c.common.several_nodes) find_main_input(f);
   match_usual_reads(reads, reads_end, in);
   in.reads = f->accesses;
   if (versions == 1) return announce_usual(c, *f->version_at(0), in.depth + 1);
@@ -389,7 +371,6 @@ inline void announce_update(datum& d, version& v, std::uint32_t depth) {
   if (d.runtime != c.common.runtime || d.current == nullptr) [[unlikely]] throw_unusable(c, f, &d);
   if (f->versions > 1) validate(c, f, held);  // it may name the datum twice
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
-  if (c.common.several_nodes) find_main_input(f);
   inputs in;
   in.depth = d.depth;
   if (f->versions == 1) announce_update(d, *f->version_at(0), in.depth + 1);
@@ -466,7 +447,6 @@ inline std::uint32_t match_streams(context& c, frame* f, stream_plan& streams) {
   stream_plan streams(f);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   if ((f->unusual & frame::has_addresses) != 0) claim_addresses(c, f);
-  if (c.common.several_nodes) find_main_input(f);
   in = match_accesses(c, f, streams);
   announce_versions(c, f, in, &streams);
 }
