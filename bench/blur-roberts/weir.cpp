@@ -52,7 +52,8 @@ class program final : public instance {
       for (std::size_t b = first; b < last; b++) options_.shared ? spawn_shared(rt, stage, b) : spawn_private(rt, stage, b);
     };
     if (control_)
-      control_->run(rt, 2, creation_order::old_neighbours, create, [this](std::size_t chunk) { return place_of(chunk); });
+      control_->run(rt, 2, creation_order::old_neighbours, create,
+                    [this](std::size_t chunk) { return place_of(chunk); });
     else
       run_sequential_control(rt, 2, grid_.count(), create);
   }

@@ -58,8 +58,8 @@ class parallel_control {
     rt.wait();
   }
 
-  // create(t, first, last) spawns the tasks of blocks [first, last) in iteration t; where(chunk): where those of a chunk
-  // are created, near() a block of it if it has any. Waits for all tasks.
+  // create(t, first, last) spawns the tasks of blocks [first, last) in iteration t; where(chunk): where those of a
+  // chunk are created, near() a block of it if it has any. Waits for all tasks.
   template <class Create, class Where>
   void run(runtime& rt, int iterations, creation_order order, const Create& create, const Where& where) const {
     // The last chunk of a sweep is the last to start: its node has the time to create the first control tasks.

@@ -20,7 +20,7 @@ namespace weir::flow {
 // version if it is not published yet.
 bool submit(context&, frame*);
 
-// For a task of this name that is to be near the datum: the node where it is said to lie in weir/task.hpp, near(); negative:
+// Where a task of this name is to run that is near() the datum (weir/task.hpp says which node that is); negative:
 // unknown. Throws usage_error for a datum of another runtime.
 int node_near(context&, datum&, const char* task);
 

@@ -123,7 +123,8 @@ TEST_F(refusals, affinities_that_can_not_be_met) {
 TEST_F(refusals, being_near_what_says_no_node) {
   const auto d = rt.make_data(std::vector<int>(1), "d");
   const data<int> none;
-  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { rt.spawn({.affinity = near(none)}, [t = token] {}); }), "weir::data");
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { rt.spawn({.affinity = near(none)}, [t = token] {}); }),
+                       "weir::data");
   data<int> given = d;
   const data<int> taken = std::move(given);
   EXPECT_THROW(rt.spawn({.affinity = near(given)}, [t = token] {}), usage_error);
@@ -131,7 +132,8 @@ TEST_F(refusals, being_near_what_says_no_node) {
     placement both = near(d);
     if (required) both.required = true;
     else both.node = 0;
-    const std::string message = message_of<usage_error>([&] { rt.spawn({.name = "x", .affinity = both}, [t = token] {}); });
+    const std::string message =
+        message_of<usage_error>([&] { rt.spawn({.name = "x", .affinity = both}, [t = token] {}); });
     WEIR_EXPECT_CONTAINS(message, "task x: affinity names a datum by near(), and a node");
   }
   graph g;

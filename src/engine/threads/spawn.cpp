@@ -35,9 +35,11 @@ task_options with_node(flow::context& c, const task_options& o) {
 
 void engine::check_affinity(const task_options& o) const {
   if (o.affinity.node >= machine_.node_count() || o.affinity.node < -1)
-    throw usage_error(std::string("task ") + name_of(o) + ": affinity names node " + std::to_string(o.affinity.node) + ", the machine has " + std::to_string(machine_.node_count()) + " nodes (0 and up)");
+    throw usage_error(std::string("task ") + name_of(o) + ": affinity names node " + std::to_string(o.affinity.node) +
+                      ", the machine has " + std::to_string(machine_.node_count()) + " nodes (0 and up)");
   if (o.affinity.required && !scheduler_.node_has_worker(o.affinity.node))
-    throw usage_error(std::string("task ") + name_of(o) + ": require(" + std::to_string(o.affinity.node) + ") can never be met, that node has no worker");
+    throw usage_error(std::string("task ") + name_of(o) + ": require(" + std::to_string(o.affinity.node) +
+                      ") can never be met, that node has no worker");
 }
 
 // Nothing is called on the way that most tasks take, so no register is saved for it.
