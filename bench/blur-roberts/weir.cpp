@@ -52,7 +52,8 @@ class program final : public instance {
       for (std::size_t b = first; b < last; b++) options_.shared ? spawn_shared(rt, stage, b) : spawn_private(rt, stage, b);
     };
     if (control_)
-      control_->run(rt, 2, creation_order::old_neighbours, create);
+      control_->run(rt, 2, creation_order::old_neighbours, create,
+                    [this](std::size_t chunk) { return place_of(chunk); });
     else
       run_sequential_control(rt, 2, grid_.count(), create);
   }
@@ -64,6 +65,7 @@ class program final : public instance {
  private:
   void make_data(runtime&, std::size_t first, std::size_t last);
   void make_chunk(runtime&, std::size_t chunk);
+  placement place_of(std::size_t chunk) const;
   void spawn_private(runtime& rt, int stage, std::size_t b) { stage == 1 ? spawn_blur(rt, b) : spawn_roberts(rt, b); }
   void spawn_blur(runtime& rt, std::size_t b);
   void spawn_roberts(runtime& rt, std::size_t b);
@@ -146,7 +148,14 @@ void program::make_chunk(runtime& rt, std::size_t chunk) {
       filled.push_back(image_[b]);
     }
   });
-  fill_by_parts(rt, std::span<const data<double>>(filled), [this, numbers](std::size_t i, std::span<double> block) { load_block(numbers[i], block); });
+  const auto fill = [this, numbers](std::size_t i, std::span<double> block) { load_block(numbers[i], block); };
+  fill_by_parts(rt, std::span<const data<double>>(filled), fill, control_->on_node_of(chunk));
+}
+
+// Shared arrays are near nobody.
+placement program::place_of(std::size_t chunk) const {
+  if (options_.shared) return prefer(control_->on_node_of(chunk).node);
+  return near(image_[control_->chunks().first_block(chunk)]);
 }
 
 void program::make_data(runtime& rt, std::size_t first, std::size_t last) {

@@ -36,9 +36,9 @@ void run_sequential_control(runtime& rt, int iterations, std::size_t blocks, con
 // Spawns tasks that fill blocks, as few as possible: what a task names lies in its frame. fill(i, elements) writes
 // blocks[i].
 template <class T, class Fill>
-void fill_by_parts(runtime& rt, std::span<const data<T>> blocks, const Fill& fill) {
+void fill_by_parts(runtime& rt, std::span<const data<T>> blocks, const Fill& fill, placement where = {}) {
   constexpr std::size_t most = 1024;  // blocks per task
-  const task_options named{.name = "fill"};
+  const task_options named{.name = "fill", .affinity = where};
   for (std::size_t first = 0; first < blocks.size(); first += most)
     rt.spawn(named, out(blocks.subspan(first, std::min(most, blocks.size() - first))), [fill, first](views<T> part) {
       for (std::size_t i = 0; i < part.size(); i++) fill(first + i, part[i]);

@@ -21,10 +21,9 @@ tiling tiling::compact(std::size_t outer, std::size_t inner, std::size_t unit, i
   return best;
 }
 
-std::size_t tiling::blocks_of(std::size_t chunk) const {
-  std::size_t n = 0;
-  for_each_run(chunk, [&](std::size_t first, std::size_t last) { n += last - first; });
-  return n;
+std::size_t tiling::first_block(std::size_t chunk) const {
+  const std::size_t r = chunk / columns, c = chunk % columns;
+  return (outer * r / rows * inner + inner * c / columns) * unit;
 }
 
 std::vector<std::size_t> tiling::neighbours(std::size_t chunk, bool also_at_corners) const {
@@ -37,14 +36,11 @@ std::vector<std::size_t> tiling::neighbours(std::size_t chunk, bool also_at_corn
 }
 
 parallel_control::parallel_control(runtime& rt, const tiling& t) : tiling_(t) {
-  // At least a page: policies do not follow a task's data where it touches little.
-  constexpr std::size_t frame_bytes = 384, least = 4096;  // of a task with about five inputs
-  const task_options named{.name = "control token"};
   for (std::size_t c = 0; c < tiling_.chunks(); c++) {
-    homes_.push_back(rt.make_data<char>(std::max(tiling_.blocks_of(c) * frame_bytes, least), "control token"));
-    rt.spawn(named, out(homes_[c]), [](auto) {});
     for (auto& turns : turns_) turns.push_back(rt.make_data<char>(0, "control token"));
-    rt.spawn(named, out(turns_[0][c]), [](auto) {});
+    rt.spawn({.name = "control token"}, out(turns_[0][c]), [](auto) {});
+    const std::size_t worker = c * static_cast<std::size_t>(rt.workers()) / tiling_.chunks();
+    nodes_.push_back(rt.node_of_worker(static_cast<int>(worker)));
   }
   rt.wait();
 }

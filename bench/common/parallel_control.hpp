@@ -31,7 +31,7 @@ struct tiling {
     const std::size_t first = inner * c / columns * unit, last = inner * (c + 1) / columns * unit;
     for (std::size_t o = outer * r / rows; o < outer * (r + 1) / rows; o++) f(o * inner * unit + first, o * inner * unit + last);
   }
-  std::size_t blocks_of(std::size_t chunk) const;
+  std::size_t first_block(std::size_t chunk) const;
   std::vector<std::size_t> neighbours(std::size_t chunk, bool also_at_corners) const;
 };
 
@@ -42,60 +42,68 @@ enum class creation_order {
                    // written (Gauss-Seidel). Not at corners: the wavefront would advance at half the speed
 };
 
-// Control tasks are ordered among themselves by data of their own ("tokens"), in the pattern of the tasks they create,
-// so creation runs along the wavefront.
-//
-// Tokens are never read. Each chunk has one that is as large as the frames of the tasks its control tasks create,
-// because that is what they write: a policy that follows inputs then runs them always on the same node, and the frames
-// lie there too. Neighbours look at another one, which is empty.
+// Control tasks are ordered among themselves by empty data ("tokens"), in the pattern of the tasks they create, so
+// creation runs along the wavefront. Each runs near the memory of its chunk: so do the frames of the tasks it creates,
+// and, where memory comes from the creator's node, what these write.
 class parallel_control {
  public:
   parallel_control(runtime&, const tiling&);
 
-  // Calls make(chunk) in a task per chunk, where the chunk's control tasks will run. What it makes (data) lies there.
-  // Waits for it, and for the tasks it spawns.
+  // Calls make(chunk) in a task per chunk, on the chunk's node. What it makes (data) lies there. Waits for it, and for
+  // the tasks it spawns.
   template <class Make>
   void make_chunks(runtime& rt, const Make& make) const {
-    for (std::size_t c = 0; c < tiling_.chunks(); c++) rt.spawn(control, in(homes_[c]), [&, c](auto) { make(c); });
+    for (std::size_t c = 0; c < tiling_.chunks(); c++)
+      rt.spawn({.name = "control", .affinity = on_node_of(c)}, [&, c] { make(c); });
     rt.wait();
   }
 
-  // create(t, first, last) spawns the tasks of blocks [first, last) in iteration t. Waits for all tasks.
-  template <class Create>
-  void run(runtime& rt, int iterations, creation_order order, const Create& create) const {
+  // create(t, first, last) spawns the tasks of blocks [first, last) in iteration t; where(chunk): where those of a
+  // chunk are created, near() a block of it if it has any. Waits for all tasks.
+  template <class Create, class Where>
+  void run(runtime& rt, int iterations, creation_order order, const Create& create, const Where& where) const {
     // The last chunk of a sweep is the last to start: its node has the time to create the first control tasks.
-    rt.spawn(control, in(homes_.back()), [&](auto) { create_controls(rt, 1, iterations, order, create); });
+    rt.spawn({.name = "control", .affinity = where(tiling_.chunks() - 1)},
+             [&] { create_controls(rt, 1, iterations, order, create, where); });
     rt.wait();
   }
 
   const tiling& chunks() const { return tiling_; }
+  // Each chunk has a worker's node, the same under every policy. An order: its first values are to lie there.
+  placement on_node_of(std::size_t chunk) const { return require(nodes_[chunk]); }
 
  private:
-  static constexpr task_options control{.name = "control"};
   // Before the tasks they create: who is to create more only when he is through with his own keeps the others waiting.
   // In a sweep they would delay the tasks that the wavefront waits for; but not who creates the control tasks.
-  static constexpr task_options of_order(creation_order order) { return {.name = "control", .priority = order == creation_order::sweep ? priority::normal : priority::high}; }
+  static task_options control(creation_order order, placement where) {
+    return {.name = "control",
+            .priority = order == creation_order::sweep ? priority::normal : priority::high,
+            .affinity = where};
+  }
 
   // The control tasks of one iteration, and a task that goes on with the next one once this has begun: on another node
   // each time, because where many nodes have to be told it takes as long as some of the tasks.
-  template <class Create>
-  void create_controls(runtime& rt, int t, int iterations, creation_order order, const Create& create) const {
+  template <class Create, class Where>
+  void create_controls(runtime& rt, int t, int iterations, creation_order order, const Create& create,
+                       const Where& where) const {
     const auto now = [&](int iteration) -> const std::vector<data<char>>& { return turns_[order == creation_order::sweep ? 0 : iteration & 1]; };
     std::vector<data<char>> before;
     for (std::size_t c = 0; c < tiling_.chunks(); c++) {
       before.clear();
       for (std::size_t n : tiling_.neighbours(c, order != creation_order::sweep)) before.push_back(now(t - 1)[n]);
       before.push_back(now(t - 1)[c]);
-      rt.spawn(of_order(order), in(homes_[c]), in(before), out(now(t)[c]),
+      rt.spawn(control(order, where(c)), in(before), out(now(t)[c]),
                [&, t, c](auto...) { tiling_.for_each_run(c, [&](std::size_t first, std::size_t last) { create(t, first, last); }); });
     }
     if (t == iterations) return;
     const std::size_t next = tiling_.chunks() - 1 - static_cast<std::size_t>(t) % tiling_.chunks();
-    rt.spawn(of_order(creation_order::old_neighbours), in(homes_[next]), in(now(t)[0]), [&, t, iterations, order](auto...) { create_controls(rt, t + 1, iterations, order, create); });
+    rt.spawn(control(creation_order::old_neighbours, where(next)), in(now(t)[0]), [&, t, iterations, order](auto) {
+      create_controls(rt, t + 1, iterations, order, create, where);
+    });
   }
 
   tiling tiling_;
-  std::vector<data<char>> homes_;     // by chunk
+  std::vector<int> nodes_;            // by chunk
   std::vector<data<char>> turns_[2];  // by chunk: one written per control task
 };
 

@@ -90,6 +90,18 @@ detail::slice<U> whole_of(const data<U>& d) noexcept {
   return {d.datum_, 0, d.size(), true};
 }
 
+namespace detail {
+
+// Throws usage_error if the handle is empty.
+template <class T>
+datum* datum_of(const data<T>& d) {
+  datum* const named = whole_of(d).datum;
+  if (named == nullptr) throw_slice_error(nullptr, 0, 0);
+  return named;
+}
+
+}  // namespace detail
+
 // Read access from outside tasks to one version of a datum. Move-only.
 template <class T>
 class view {

@@ -1,6 +1,7 @@
 // What a program may say about a task beyond its accesses. None of it changes a result.
 #pragma once
 
+#include <weir/data.hpp>
 #include <weir/detail/frame.hpp>
 
 namespace weir {
@@ -9,12 +10,26 @@ namespace weir {
 struct placement {
   int node = -1;          // index of a node of this machine (weir topo lists them); -1: the policy decides
   bool required = false;
+  detail::datum* datum = nullptr;  // set by near(), which says `of_datum` instead of a node
+  static constexpr int of_datum = -2;
 };
 
 // A wish: the task is offered to this node first, and may be stolen.
 inline placement prefer(int node) { return {node, false}; }
 // An order: only workers of this node run the task. spawn() throws usage_error if the node has no worker.
 inline placement require(int node) { return {node, true}; }
+// A wish, as prefer(): the node on which the datum's memory lies, without a dependence on it. spawn() finds out which
+// one that is when it creates the task, so the handle has to live until then. It is the node of the newest version;
+// where that has no memory yet, the one that its writer was wished to, or else the one where near() last found the
+// datum.
+// Where none of these is known, as of interleaved or empty data, the task is placed as if it had no affinity.
+// Costs a look at two cache lines, and the datum's lock if several threads create tasks. Throws usage_error for an
+// empty handle; spawn() does for a datum of another runtime, and for a node or `required` beside it. Not for tasks of
+// graphs.
+template <class T>
+placement near(const data<T>& d) {
+  return {placement::of_datum, false, detail::datum_of(d)};
+}
 
 enum class priority : std::int8_t {
   normal = 0,

@@ -140,16 +140,16 @@ void check_twice(frame* f, datum* d) {
   throw usage_error(described(f, d) + " is read, but no task writes it before; write it with out(), or make it from values");
 }
 
-[[noreturn, gnu::noinline]] void throw_foreign(const frame* f, const char* kind, const char* name) {
-  throw usage_error(std::string("task ") + f->display_name() + ": " + kind + " " + (name != nullptr ? name : "(unnamed)") +
+[[noreturn, gnu::noinline]] void throw_foreign(const char* task, const char* kind, const char* name) {
+  throw usage_error(std::string("task ") + task + ": " + kind + " " + (name != nullptr ? name : "(unnamed)") +
                     " belongs to another weir::runtime; a task may name what was made by the runtime that it is spawned in");
 }
 
 inline void check_runtime(const context& c, const frame* f, const datum& d) {
-  if (d.runtime != c.common.runtime) [[unlikely]] throw_foreign(f, "datum", d.name);
+  if (d.runtime != c.common.runtime) [[unlikely]] throw_foreign(f->display_name(), "datum", d.name);
 }
 inline void check_runtime(const context& c, const frame* f, const stream_state& s) {
-  if (s.runtime != c.common.runtime) [[unlikely]] throw_foreign(f, "stream", s.name);
+  if (s.runtime != c.common.runtime) [[unlikely]] throw_foreign(f->display_name(), "stream", s.name);
 }
 
 [[noreturn, gnu::noinline]] void throw_unusable(const context& c, frame* f, datum* d) {
@@ -213,23 +213,6 @@ void match_update(context& c, access& a, frame* f) {
   version& old = *d.current;
   a.source = &old;
   if (succeed_current(c, d, *f->version_at(a.extra()), a)) tell_heir(c, old, a);
-}
-
-// Placement then need not look at every input's version, each of which is a cache line of another task's.
-void find_main_input(frame* f) {
-  std::uint64_t all = 0, most = 0;
-  unsigned main = 0;
-  for (unsigned i = 0; i < f->accesses; i++) {
-    const access& a = *f->access_at(i);
-    if (a.kind() > waiter_kind::window) continue;
-    const std::uint64_t bytes = moved_bytes(a);
-    all += bytes;
-    if (bytes > most) {
-      most = bytes;
-      main = i;
-    }
-  }
-  if (2 * most > all && f->access_at(main)->kind() != waiter_kind::window) f->main_input = static_cast<std::uint16_t>(main);
 }
 
 // What matching found out about a task's inputs.
@@ -356,7 +339,6 @@ inline void announce_usual(context& c, version& v, std::uint32_t depth) {
   if (versions == 1) check_runtime(c, f, *static_cast<const datum*>(f->version_at(0)->owner));
   else if (versions > 1) validate(c, f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
-  if (c.common.several_nodes) find_main_input(f);
   match_usual_reads(reads, reads_end, in);
   in.reads = f->accesses;
   if (versions == 1) return announce_usual(c, *f->version_at(0), in.depth + 1);
@@ -389,7 +371,6 @@ inline void announce_update(datum& d, version& v, std::uint32_t depth) {
   if (d.runtime != c.common.runtime || d.current == nullptr) [[unlikely]] throw_unusable(c, f, &d);
   if (f->versions > 1) validate(c, f, held);  // it may name the datum twice
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
-  if (c.common.several_nodes) find_main_input(f);
   inputs in;
   in.depth = d.depth;
   if (f->versions == 1) announce_update(d, *f->version_at(0), in.depth + 1);
@@ -466,7 +447,6 @@ inline std::uint32_t match_streams(context& c, frame* f, stream_plan& streams) {
   stream_plan streams(f);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   if ((f->unusual & frame::has_addresses) != 0) claim_addresses(c, f);
-  if (c.common.several_nodes) find_main_input(f);
   in = match_accesses(c, f, streams);
   announce_versions(c, f, in, &streams);
 }
@@ -512,6 +492,18 @@ inline bool match_ready_stage(context& c, frame* f) {
 // Created by a worker: short, too.
 [[gnu::noinline]] bool submit_stage(context& c, frame* f) { return match_ready_stage(c, f) || submit_with_streams(c, f); }
 
+// A version that is not published may get its memory at this moment, unless it had that before anybody knew of it. A
+// new one will lie where its writer runs; an update's data are where they were.
+std::int16_t node_of_newest(const context& c, const datum& d) {
+  std::int16_t node = detail::node_unknown;
+  if (version* const v = d.current; v != nullptr) {
+    const bool replaces = v->kind == version_kind::replace;
+    if (v->published() || (replaces && c.common.mode == allocation::at_creation)) node = v->node;
+    else if (replaces) node = v->producer()->affinity;
+  }
+  return node >= 0 ? node : d.last_seen;
+}
+
 }  // namespace
 
 // Each is all that there is to do for such a task, in one function that this one ends in: which registers they save is
@@ -522,6 +514,15 @@ bool submit(context& c, frame* f) {
   if (f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
   if (f->unusual == frame::has_streams) return is_stage(f) ? submit_stage(c, f) : submit_with_streams(c, f);
   return submit_counted(c, f);
+}
+
+int node_near(context& c, datum& d, const char* task) {
+  if (d.runtime != c.common.runtime) throw_foreign(task, "datum", d.name);
+  if (!c.common.several_nodes) return detail::node_unknown;
+  const visit here(c);
+  const held_datum held(c, d);
+  d.last_seen = node_of_newest(c, d);
+  return d.last_seen;
 }
 
 }  // namespace weir::flow

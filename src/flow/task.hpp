@@ -20,6 +20,10 @@ namespace weir::flow {
 // version if it is not published yet.
 bool submit(context&, frame*);
 
+// Where a task of this name is to run that is near() the datum (weir/task.hpp says which node that is); negative:
+// unknown. Throws usage_error for a datum of another runtime.
+int node_near(context&, datum&, const char* task);
+
 // A stage of a pipeline: at most one push and one window or skip, and nothing else.
 inline bool is_stage(const frame* f) {
   return f->unusual == frame::has_streams && f->versions <= 1 && f->accesses <= 1;

@@ -4,6 +4,32 @@
 #include "place/byte_tally.hpp"
 
 namespace weir::place {
+namespace {
+
+struct weighed_inputs {
+  std::uint64_t bytes = 0;             // of all
+  const flow::access* main = nullptr;  // the one with more than half of them
+};
+
+// Looks at the task alone. Each input's version is a cache line of another task's: where one decides, the others' need
+// not be looked at.
+weighed_inputs weigh(flow::frame& task) {
+  weighed_inputs all;
+  std::uint64_t most = 0;
+  const flow::access* const first = task.access_at(0);
+  for (const flow::access* a = first; a != first + task.accesses; a++) {
+    if (a->kind() > flow::waiter_kind::window) continue;
+    const std::uint64_t bytes = flow::moved_bytes(*a);
+    all.bytes += bytes;
+    if (bytes <= most) continue;
+    most = bytes;
+    all.main = a;
+  }
+  if (2 * most <= all.bytes || all.main->kind() == flow::waiter_kind::window) all.main = nullptr;
+  return all;
+}
+
+}  // namespace
 
 // Where two inputs lie on two nodes, and neither is larger, the task goes to the node whose input was there first. The
 // other one, which was last, has more to do, and would draw what the task writes to itself, too: with tasks that read
@@ -16,16 +42,14 @@ namespace weir::place {
 // costs obey the triangle inequality: going elsewhere costs more for that half than it can save for the other.
 inputs_place cheapest_for_inputs(const policy_machine& m, int own_node, flow::frame& task,
                                  std::uint64_t push_threshold_bytes) {
-  if (task.main_input != flow::frame::no_main_input) {
-    const flow::access& main = *task.access_at(task.main_input);
-    const int node = main.source->node;
-    if (main.bytes >= push_threshold_bytes && node >= 0 && m.has_worker[static_cast<std::size_t>(node)])
-      return {node, false, main.bytes};
+  const weighed_inputs all = weigh(task);
+  if (all.bytes < push_threshold_bytes || all.bytes == 0) return {policy::here, all.bytes == 0, 0};
+  if (all.main != nullptr) {
+    const int node = all.main->source->node;
+    if (node >= 0 && m.has_worker[static_cast<std::size_t>(node)]) return {node, false, all.main->bytes};
   }
   byte_tally tally;
   flow::for_each_moved_input(&task, [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
-  if (tally.total_bytes() < push_threshold_bytes || tally.total_bytes() == 0)
-    return {policy::here, tally.total_bytes() == 0, 0};
   const int node = tally.cheapest_node(m, own_node, false, byte_tally::ties::leave);
   std::uint64_t there = 0;
   flow::for_each_input(&task, [&](std::uint64_t bytes, int at) { there += at == node ? bytes : 0; });

@@ -120,6 +120,26 @@ TEST_F(refusals, affinities_that_can_not_be_met) {
   EXPECT_EQ(ran, 2);
 }
 
+TEST_F(refusals, being_near_what_says_no_node) {
+  const auto d = rt.make_data(std::vector<int>(1), "d");
+  const data<int> none;
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { rt.spawn({.affinity = near(none)}, [t = token] {}); }),
+                       "weir::data");
+  data<int> given = d;
+  const data<int> taken = std::move(given);
+  EXPECT_THROW(rt.spawn({.affinity = near(given)}, [t = token] {}), usage_error);
+  for (const bool required : {false, true}) {
+    placement both = near(d);
+    if (required) both.required = true;
+    else both.node = 0;
+    const std::string message =
+        message_of<usage_error>([&] { rt.spawn({.name = "x", .affinity = both}, [t = token] {}); });
+    WEIR_EXPECT_CONTAINS(message, "task x: affinity names a datum by near(), and a node");
+  }
+  graph g;
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { g.add({.affinity = near(d)}, [] {}); }), "prefer() or require()");
+}
+
 TEST_F(refusals, waiting_for_everything_inside_a_task) {
   std::string message;
   rt.spawn([&] { message = message_of<usage_error>([&] { rt.wait(); }); });
@@ -203,6 +223,8 @@ TEST_F(refusals, what_another_runtime_made_is_refused) {
   refused([&] { rt.spawn(inout(foreign), nothing); });
   refused([&] { rt.spawn(in(own), out(own), in(foreign), nothing); });
   refused([&] { rt.spawn(in(own), out(foreign), nothing); });
+  WEIR_EXPECT_CONTAINS(refused([&] { rt.spawn({.name = "neighbour", .affinity = near(foreign)}, nothing); }),
+                       "task neighbour: datum theirs");
   WEIR_EXPECT_CONTAINS(refused([&] { rt.spawn(pipe.push(1), nothing); }), "stream pipe");
   refused([&] { rt.spawn(pipe.pop(1), nothing); });
   rt.run([&] {

@@ -22,6 +22,7 @@ void named_members(weir::runtime& rt) {
   rt.spawn({.priority = weir::priority::high}, [] {});
   rt.spawn({.affinity = weir::require(0)}, [] {});
   rt.spawn({.affinity = {.node = 1}}, [] {});
+  rt.spawn({.affinity = near(rt.make_data<int>(1))}, [] {});
   rt.spawn({.name = "a", .affinity = {.required = true}}, [] {});
   rt.spawn({}, [] {});
   weir::parallel_for(rt, 0, 10, [](int) {}, {.grain = 4});

@@ -47,7 +47,7 @@ class program : public instance {
     };
     constexpr auto order = Method == method::jacobi ? creation_order::old_neighbours : creation_order::sweep;
     if (control_)
-      control_->run(rt, options_.iterations, order, create);
+      control_->run(rt, options_.iterations, order, create, [this](std::size_t chunk) { return place_of(chunk); });
     else
       run_sequential_control(rt, options_.iterations, grid_.count(), create);
   }
@@ -122,7 +122,13 @@ class program : public instance {
         filled.push_back(blocks_[0][b]);
       }
     });
-    fill_by_parts(rt, std::span<const data<double>>(filled), [this, numbers](std::size_t i, std::span<double> block) { fill_private(numbers[i], block); });
+    const auto fill = [this, numbers](std::size_t i, std::span<double> block) { fill_private(numbers[i], block); };
+    fill_by_parts(rt, std::span<const data<double>>(filled), fill, control_->on_node_of(chunk));
+  }
+  // Shared arrays are near nobody: their chunks are with the tokens.
+  placement place_of(std::size_t chunk) const {
+    if (options_.shared) return prefer(control_->on_node_of(chunk).node);
+    return near(blocks_[0][control_->chunks().first_block(chunk)]);
   }
   std::size_t longest_side() const {
     const extent& b = grid_.block;

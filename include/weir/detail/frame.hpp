@@ -61,6 +61,7 @@ struct alignas(64) datum : resource {
   const char* name = nullptr;
   std::uint32_t element_bytes = 1;
   std::int16_t home = 0;      // node whose pool the datum itself came from
+  std::int16_t last_seen = node_unknown;  // by near(): node of a version of it; protected by owner
   // Data lie among frames. Who walks those finds here, where a frame has its state, that this is none: frame_state::free.
   alignas(8) unset_atomic<std::uint8_t> no_frame;
 };
@@ -162,7 +163,6 @@ struct frame_size {
 };
 
 struct alignas(64) frame {
-  static constexpr std::uint16_t no_main_input = 0xffff;
   static constexpr std::uint32_t being_created = std::uint32_t{1} << 31;
   static constexpr std::uint8_t has_updates = 1, has_streams = 2, has_addresses = 4, of_graph = 8;
 
@@ -172,11 +172,7 @@ struct alignas(64) frame {
   // one is made.
   unset_atomic<std::uint32_t> pending;
   atomic<std::uint16_t> live{0};          // versions alive, where several were announced
-  union {
-    // The access with more than half of all bytes read (updates: twice), if there is one.
-    std::uint16_t main_input = no_main_input;
-    std::uint16_t hint;  // of data, and placed: what a thief should know (sched::task_hint)
-  };
+  std::uint16_t hint = 0;                 // of data, and placed: what a thief should know (sched::task_hint)
   scope_state* scope = nullptr;           // null: the runtime itself
   union {
     frame* next = nullptr;                // in whatever list holds it

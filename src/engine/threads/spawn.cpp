@@ -19,13 +19,27 @@ constexpr std::uint32_t spawns_per_look = 16;
 // others. More: more of a recursion goes through queues. Fewer: who comes for one finds it gone.
 constexpr std::int64_t older_tasks_kept = 2;
 
+const char* name_of(const task_options& o) { return o.name != nullptr ? o.name : "(unnamed)"; }
+
+// With the node in place of what was said by near().
+task_options with_node(flow::context& c, const task_options& o) {
+  if (o.affinity.node != placement::of_datum || o.affinity.required)
+    throw usage_error(std::string("task ") + name_of(o) +
+                      ": affinity names a datum by near(), and a node or `required` beside it; expected one of them");
+  task_options placed = o;
+  placed.affinity = prefer(flow::node_near(c, *o.affinity.datum, name_of(o)));
+  return placed;
+}
+
 }  // namespace
 
 void engine::check_affinity(const task_options& o) const {
   if (o.affinity.node >= machine_.node_count() || o.affinity.node < -1)
-    throw usage_error(std::string("task ") + (o.name ? o.name : "(unnamed)") + ": affinity names node " + std::to_string(o.affinity.node) + ", the machine has " + std::to_string(machine_.node_count()) + " nodes (0 and up)");
+    throw usage_error(std::string("task ") + name_of(o) + ": affinity names node " + std::to_string(o.affinity.node) +
+                      ", the machine has " + std::to_string(machine_.node_count()) + " nodes (0 and up)");
   if (o.affinity.required && !scheduler_.node_has_worker(o.affinity.node))
-    throw usage_error(std::string("task ") + (o.name ? o.name : "(unnamed)") + ": require(" + std::to_string(o.affinity.node) + ") can never be met, that node has no worker");
+    throw usage_error(std::string("task ") + name_of(o) + ": require(" + std::to_string(o.affinity.node) +
+                      ") can never be met, that node has no worker");
 }
 
 // Nothing is called on the way that most tasks take, so no register is saved for it.
@@ -47,7 +61,10 @@ frame* engine::create_with_care(scope_state* scope, const detail::task_ops* ops,
                                 detail::frame_size size) {
   slot& s = current();
   if (s.spawns_until_check-- == 0) throttle(s);
-  if (o.affinity.node != -1 || o.affinity.required) check_affinity(o);
+  if (o.affinity.node != -1 || o.affinity.required) {
+    if (o.affinity.datum != nullptr) return flow::create_frame(s.flow, scope, ops, with_node(s.flow, o), size);
+    check_affinity(o);
+  }
   return flow::create_frame(s.flow, scope, ops, o, size);
 }
 
