@@ -9,6 +9,8 @@
 
 #include "machine/machine.hpp"
 #include "place/place.hpp"
+#include "sched/beside_idle.hpp"
+#include "sched/counter.hpp"
 #include "sched/deque.hpp"
 #include "sched/inbox.hpp"
 #include "sched/locked_queue.hpp"
@@ -27,16 +29,6 @@
 #include <vector>
 
 namespace weir::sched {
-
-// Counts only their owner writes and anybody reads. Whoever reads a count sees what the owner did before it.
-class counter {
- public:
-  void add(std::uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_release); }
-  std::uint64_t read() const { return value_.load(std::memory_order_acquire); }
-
- private:
-  atomic<std::uint64_t> value_{0};
-};
 
 inline constexpr int max_distance_classes = 16;
 
@@ -57,6 +49,7 @@ struct alignas(cache_line_bytes) slot_queues {
   counter pushes, pushes_refused, finished, spawned;
   std::array<counter, max_distance_classes> steals;
   small_tasks sizes;                          // of the tasks it runs
+  beside_idle beside;                         // what it sees of others while it runs them
   int last_victim = -1;                       // slot of a neighbour or guest that may have more; -1: none
   std::uint32_t stolen_again = 0;             // from there, one after the other
   int stolen_from = -1;                       // slot of the task it stole last; whoever looks (traces) sets it back to -1
@@ -173,6 +166,7 @@ class scheduler {
   // A worker's own queues are empty; it begins to look elsewhere.
   void starts_to_steal(slot_queues& self) {
     if (charges_) offers_.idle(self.index);
+    self.beside.ends();
     self.idle_since_ns = 0;
     self.searching.store(true, std::memory_order_relaxed);
   }
@@ -196,6 +190,10 @@ class scheduler {
     sleep.doze(self.index, any_work_left, everybody_asleep, small_tasks::doze_us);
     watching_.fetch_sub(1, std::memory_order_relaxed);
   }
+  // By a worker between `begin_ns` and `end_ns`, when it ran a task, one of `running` on its stack: whether others are
+  // idle, and why. `more_to_come`: it knows of others that wait for that one. Rare looks, for statistics.
+  void look_at_idle(slot_queues& self, std::uint32_t running, bool more_to_come, std::uint64_t begin_ns,
+                    std::uint64_t end_ns) const;
   // A worker's own thread goes on: no thread of the program has its place any more.
   void has_own_place(const slot_queues& self);
   bool all_queues_empty() const;
@@ -266,6 +264,10 @@ class scheduler {
   const slot_queues& first_of_node(int node) const {
     return *slots_[static_cast<std::size_t>(workers_of_node(node).front())].load(std::memory_order_acquire);
   }
+  idle_reason why_others_are_idle(const slot_queues& self, std::uint32_t running, bool more_to_come) const;
+  bool anything_cheap_beside(const slot_queues& self) const;
+  bool anything_costly_beside(const slot_queues& self) const;
+  std::int64_t outstanding() const;
   frame* take_initial(slot_queues& self, std::uint64_t now_ns);
   frame* steal_from_far(slot_queues& self, slot_queues& victim, std::uint64_t now_ns) const;
   frame* steal_from(slot_queues& self, slot_queues& victim);
