@@ -76,11 +76,10 @@ explanation explain(idle_reason r, int node) {
   switch (r) {
     case idle_reason::dependent:
       return {"no second task was ready, each needs what one before it writes",
-              "Tasks run in parallel if none of them needs what another one writes: divide the data among them."};
+              "Tasks run in parallel if none needs what another one writes: divide the data among them."};
     case idle_reason::uncreated:
       return {"there was no second task, each was created when the one before it was nearly done",
-              "Create tasks ahead and wait for all of them together; if creating one takes as long as running it, "
-              "make them larger, or create them in tasks."};
+              "Create several before you wait; if creating takes as long as running, make them larger."};
     case idle_reason::required:
       return {"the tasks require node " + n,
               "weir::prefer(" + n + ") instead of weir::require(" + n + ") lets others help."};
@@ -89,8 +88,7 @@ explanation explain(idle_reason r, int node) {
               "Let each do more; weir::parallel_for and weir::aggregate make tasks of a size that pays."};
     case idle_reason::distant:
       return {"their data lie on node " + n + ", and moving a task would have cost more than its wait",
-              "Spread the data over the nodes: let tasks write them first, or move memory that is there with "
-              "weir::distribute."};
+              "Spread the data: let tasks write them first, or use weir::distribute on memory that is there."};
     case idle_reason::brief: break;
   }
   return {"tasks were ready for so short a time that nobody had come for them",

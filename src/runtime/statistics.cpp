@@ -95,7 +95,8 @@ std::string statistics::to_string() const {
   line("peak in buffers", bytes_text(peak_buffer_bytes));
   if (const auto one = one_sidedness()) {
     const explanation why = explain(one->why, one->node);
-    line("one-sided", who_ran(*one) + " while others were idle: " + why.what);
+    line("one-sided", who_ran(*one) + " while others were idle:");
+    line("", why.what + ".");
     line("", why.advice);
   }
   return text;
