@@ -82,6 +82,7 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   j["shared"] = c.shared;
   j["repeat"] = repeat;
   j["tasks"] = r.counts.tasks;
+  j["tasks_of_busiest_worker"] = r.counts.tasks_of_busiest_worker();
   j["seconds"] = r.seconds;
   j["ns_per_task"] = r.nanoseconds_per_task();
   j["locality"] = r.counts.locality();
@@ -91,6 +92,8 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   j["steals"] = r.counts.steals();
   j["pushes"] = r.counts.pushes;
   j["pushes_refused"] = r.counts.pushes_refused;
+  const auto one = r.counts.one_sidedness();
+  j["one_sided"] = one ? nlohmann::ordered_json(name_of(one->why)) : nlohmann::ordered_json();
   j["verified"] = r.verified ? nlohmann::ordered_json(r.verified->passed) : nlohmann::ordered_json();
   if (r.verified) j["largest_difference"] = r.verified->largest_difference, j["tolerance"] = r.verified->tolerance;
   if (pages) j["pages_checked"] = pages->checked(), j["pages_misplaced"] = pages->misplaced(), j["pages_unknown"] = pages->unknown();

@@ -15,6 +15,27 @@ void subtract(std::vector<std::uint64_t>& from, const std::vector<std::uint64_t>
   for (std::size_t i = 0; i < from.size() && i < what.size(); i++) from[i] -= what[i];
 }
 
+void subtract(std::vector<worker_statistics>& from, const std::vector<worker_statistics>& what) {
+  for (std::size_t w = 0; w < from.size() && w < what.size(); w++) {
+    from[w].tasks -= what[w].tasks;
+    from[w].watched_ns -= what[w].watched_ns;
+    from[w].alone_ns -= what[w].alone_ns;
+    for (std::size_t r = 0; r < idle_reasons; r++) from[w].beside_idle_ns[r] -= what[w].beside_idle_ns[r];
+  }
+}
+
+std::uint64_t tasks_of(const engine::slot& s) {
+  return s.queues.finished.read() + s.bulk_tasks.read() - s.refused.read();
+}
+
+worker_statistics of_worker(const engine::slot& s) {
+  const sched::beside_idle& seen = s.queues.beside;
+  worker_statistics w{
+      .node = s.queues.node, .tasks = tasks_of(s), .watched_ns = seen.watched_ns(), .alone_ns = seen.alone_ns()};
+  for (std::size_t r = 0; r < idle_reasons; r++) w.beside_idle_ns[r] = seen.ns(r);
+  return w;
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);
@@ -26,6 +47,16 @@ std::string bytes_text(std::uint64_t bytes) {
   char text[32];
   std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
   return text;
+}
+
+std::string who_ran(const one_sidedness& one) {
+  using who = one_sidedness::who;
+  char share[64];
+  std::snprintf(share, sizeof share, "%.1f %%", 100 * one.share);
+  if (one.ran == who::one_at_a_time) return std::string("one worker at a time ran tasks, ") + share + " of the time,";
+  const std::string ran = one.ran == who::worker ? "worker " + std::to_string(one.worker)
+                                                 : "node " + std::to_string(one.node) + "'s workers";
+  return ran + " ran " + share + " of the tasks";
 }
 
 }  // namespace
@@ -44,9 +75,9 @@ double statistics::locality() const {
 std::string statistics::to_string() const {
   std::string text;
   const auto line = [&](const char* what, const std::string& value) {
-    char row[160];
-    std::snprintf(row, sizeof row, "weir: %-16s %s\n", what, value.c_str());
-    text += row;
+    char begin[64];
+    std::snprintf(begin, sizeof begin, "weir: %-16s ", what);
+    text += begin + value + "\n";
   };
   char number[64];
   line("policy", policy + ", " + std::to_string(workers) + (workers == 1 ? " worker on " : " workers on ") + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"));
@@ -62,6 +93,12 @@ std::string statistics::to_string() const {
     line(number, "read " + bytes_text(read_bytes_by_distance[i]) + ", written " + bytes_text(write_bytes_by_distance[i]) + ", steals " + std::to_string(steals_by_distance[i]));
   }
   line("peak in buffers", bytes_text(peak_buffer_bytes));
+  if (const auto one = one_sidedness()) {
+    const explanation why = explain(one->why, one->node);
+    line("one-sided", who_ran(*one) + " while others were idle:");
+    line("", why.what + ".");
+    line("", why.advice);
+  }
   return text;
 }
 
@@ -77,7 +114,8 @@ statistics detail::collect_statistics(const runtime_state& rt) {
   s.read_bytes_by_distance.assign(classes, 0);
   s.write_bytes_by_distance.assign(classes, 0);
   e.for_each_slot([&](const engine::slot& slot) {
-    s.tasks += slot.queues.finished.read() + slot.bulk_tasks.read() - slot.refused.read();
+    s.tasks += tasks_of(slot);
+    if (slot.index() < s.workers) s.by_worker.push_back(of_worker(slot));
     s.pushes += slot.queues.pushes.read();
     s.pushes_refused += slot.queues.pushes_refused.read();
     for (std::size_t k = 0; k < classes; k++) {
@@ -99,6 +137,7 @@ statistics detail::collect_statistics(const runtime_state& rt) {
   subtract(s.steals_by_distance, rt.baseline.steals_by_distance);
   subtract(s.read_bytes_by_distance, rt.baseline.read_bytes_by_distance);
   subtract(s.write_bytes_by_distance, rt.baseline.write_bytes_by_distance);
+  subtract(s.by_worker, rt.baseline.by_worker);
   return s;
 }
 

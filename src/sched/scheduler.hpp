@@ -9,6 +9,8 @@
 
 #include "machine/machine.hpp"
 #include "place/place.hpp"
+#include "sched/beside_idle.hpp"
+#include "sched/counter.hpp"
 #include "sched/deque.hpp"
 #include "sched/inbox.hpp"
 #include "sched/locked_queue.hpp"
@@ -28,16 +30,6 @@
 #include <vector>
 
 namespace weir::sched {
-
-// Counts only their owner writes and anybody reads. Whoever reads a count sees what the owner did before it.
-class counter {
- public:
-  void add(std::uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_release); }
-  std::uint64_t read() const { return value_.load(std::memory_order_acquire); }
-
- private:
-  atomic<std::uint64_t> value_{0};
-};
 
 // Is told of each decision of a worker: what that remembered before, and what it decided. For tests.
 class witness {
@@ -68,6 +60,7 @@ struct alignas(cache_line_bytes) slot_queues {
   std::array<counter, max_distance_classes> steals;
   thief hunts;                                // when it has nothing of its own
   std::unique_ptr<surroundings> sees;
+  beside_idle beside;                         // what it sees of others while it runs tasks
   witness* seen_by = nullptr;
   bool has_news = false;  // since published(): a task that is much the same on every node, or the first in a queue
   atomic<bool> searching{true};               // has run out of tasks since; others may look
@@ -169,6 +162,7 @@ class scheduler {
   // A worker's own queues are empty; it begins to look elsewhere.
   void starts_to_steal(slot_queues& self) {
     if (charges_) offers_.idle(self.index);
+    self.beside.ends();
     self.hunts.starts_to_search();
     self.searching.store(true, std::memory_order_relaxed);
   }
@@ -189,6 +183,10 @@ class scheduler {
     if (how == decision::kind::doze) atomic_fence(std::memory_order_seq_cst);
     self.hunts.has_rested();
   }
+  // By a worker between `begin_ns` and `end_ns`, when it ran a task, one of `running` on its stack: whether others are
+  // idle, and why. `more_to_come`: it knows of others that wait for that one. Rare looks, for statistics.
+  void look_at_idle(slot_queues& self, std::uint32_t running, bool more_to_come, std::uint64_t begin_ns,
+                    std::uint64_t end_ns) const;
   // A worker's own thread goes on: no thread of the program has its place any more.
   void has_own_place(const slot_queues& self);
   bool all_queues_empty() const;
@@ -227,6 +225,10 @@ class scheduler {
       if (const int c = self.hunts.take_theft(); c >= 0) self.steals[static_cast<std::size_t>(c)].add(1);
     return f;
   }
+  idle_reason why_others_are_idle(const slot_queues& self, std::uint32_t running, bool more_to_come) const;
+  bool anything_cheap_beside(const slot_queues& self) const;
+  bool anything_costly_beside(const slot_queues& self) const;
+  std::int64_t outstanding() const;
 
   const machine::description& machine_;
   neighbourhood near_;

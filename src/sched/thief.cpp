@@ -153,9 +153,10 @@ bool thief::pays_any(const first_tasks& all, const sight& of, moment at) const {
   return std::any_of(all.begin(), all.end(), [&](const auto& t) { return pays(of, t.hint, t.before, at); });
 }
 
-// Meanwhile queues grow, and what is first in them changes, of which nobody tells.
-std::uint64_t thief::look_again_at_ns(const sight& of, moment at) const {
-  return at.now_ns + (at.now_ns - of.surplus_ns) / static_cast<std::uint64_t>(tuned().doze_share);
+// When it has been idle beside that for twice as long. Meanwhile queues grow, and what is first in them changes, of
+// which nobody tells. To look more often is worth nothing (decision 24).
+std::uint64_t thief::look_again_at_ns(const sight& of, moment at) {
+  return at.now_ns + (at.now_ns - of.surplus_ns);
 }
 
 std::uint64_t thief::first_pays_at_ns(const first_tasks& all, const sight& of, moment at) const {

@@ -126,7 +126,7 @@ class thief {
   double cost_ns(task_hint hint, const sight& of, int node) const { return ground_->costs.of(hint, of.node, node); }
   bool pays(const sight&, task_hint, std::size_t before, moment) const;
   std::uint64_t pays_at_ns(const sight&, task_hint, std::size_t before, moment) const;
-  std::uint64_t look_again_at_ns(const sight&, moment) const;
+  static std::uint64_t look_again_at_ns(const sight&, moment);
   bool pays_any(const first_tasks&, const sight&, moment) const;
   std::uint64_t first_pays_at_ns(const first_tasks&, const sight&, moment) const;
 

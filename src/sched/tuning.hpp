@@ -16,9 +16,6 @@ struct tuning {
   std::int64_t rounds_per_far_look = 4;
   // Before it rests again. Fewer: it sleeps again before what it was woken for is there.
   std::int64_t rounds_after_waking = 4;
-  // A worker that dozes beside tasks looks again when its idle time has grown by this part. More: it looks more often.
-  // Less: it may be idle for so much longer than it should be.
-  std::int64_t doze_share = 4;
   // One victim's tasks in a row. More: who waits for others' tasks waits longer. Fewer: more look around for nothing.
   std::int64_t most_stolen_again = 64;
 
@@ -50,12 +47,11 @@ struct tuning {
     std::int64_t tuning::* value;
     std::int64_t least, most;
   };
-  static constexpr std::array<field, 12> fields() {
+  static constexpr std::array<field, 11> fields() {
     constexpr std::int64_t second = 1'000'000'000;
     return {{{"rounds_at_least", &tuning::rounds_at_least, 1, 16},
              {"rounds_per_far_look", &tuning::rounds_per_far_look, 1, 1024},
              {"rounds_after_waking", &tuning::rounds_after_waking, 1, 16},
-             {"doze_share", &tuning::doze_share, 1, 1024},
              {"most_stolen_again", &tuning::most_stolen_again, 0, 1 << 30},
              {"small_ns", &tuning::small_ns, 0, second},
              {"small_group", &tuning::small_group, 2, 1024},

@@ -254,6 +254,7 @@ class writer : public visitor {
       out_ << (r.head.origin == origin::stolen ? ",\"stolen_from\":" : ",\"pushed_from\":") << from;
     }
     if (r.nested != 0) out_ << ",\"nested\":true";
+    if (r.required != 0) out_ << ",\"required\":true";
     if (r.head.outcome != outcome::done) out_ << (r.head.outcome == outcome::failed ? ",\"outcome\":\"failed\"" : ",\"outcome\":\"skipped\"");
     if (before_.empty()) return;
     out_ << ",\"after\":[";

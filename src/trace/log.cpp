@@ -327,6 +327,7 @@ bool log::append_plain(frame* f, std::uint64_t gap, std::uint64_t duration, bool
 
 void log::append_unusual(frame* f, start s, std::uint64_t end, int here, int pushed_from, const char* cause) {
   task_record r{.head = {.kind = kind::task}, .begin = since_start(s.ticks), .end = end, .node = static_cast<std::int16_t>(here), .nested = s.nested};
+  r.required = f->required && nodes_ > 1;
   if (s.stolen_from >= 0) r.head.origin = origin::stolen, r.from = s.stolen_from;
   else if (pushed_from >= 0 && pushed_from != worker_) r.head.origin = origin::pushed, r.from = pushed_from;
   if (cause != nullptr) r.head.outcome = cause == f->display_name() ? outcome::failed : outcome::skipped;
@@ -354,7 +355,10 @@ bool log::append_short(const task_record& r) {
   const std::uint64_t bytes = r.read_local | r.read_remote | r.write_local | r.write_remote;
   if (last_end_ == no_task || (gap | duration | bytes) >> 32 != 0 || r.edges > 255 || r.head.origin != origin::own || r.head.outcome != outcome::done) return false;
   short_task_record s{.name = r.head.name, .edges = static_cast<std::uint8_t>(r.edges), .gap = static_cast<std::uint32_t>(gap), .duration = static_cast<std::uint32_t>(duration), .home = r.home, .node = r.node};
-  s.flags = static_cast<std::uint8_t>((bytes != 0 ? short_task_record::has_local | short_task_record::has_remote : 0) | (r.of_graph != 0 ? short_task_record::of_graph : 0) | (r.nested != 0 ? short_task_record::nested : 0));
+  s.flags = static_cast<std::uint8_t>((bytes != 0 ? short_task_record::has_local | short_task_record::has_remote : 0) |
+                                      (r.of_graph != 0 ? short_task_record::of_graph : 0) |
+                                      (r.nested != 0 ? short_task_record::nested : 0) |
+                                      (r.required != 0 ? short_task_record::required : 0));
   const std::uint32_t numbers[4] = {static_cast<std::uint32_t>(r.read_local), static_cast<std::uint32_t>(r.write_local), static_cast<std::uint32_t>(r.read_remote), static_cast<std::uint32_t>(r.write_remote)};
   const std::size_t number_bytes = bytes != 0 ? sizeof numbers : 0;
   std::byte* const p = append(sizeof s + number_bytes + 8 * edges_.size());

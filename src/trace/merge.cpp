@@ -85,6 +85,7 @@ class cursor {
              .read_local = local[0], .read_remote = remote[0], .write_local = local[1], .write_remote = remote[1], .edges = s.edges};
     task_.of_graph = (s.flags & short_task_record::of_graph) != 0;
     task_.nested = (s.flags & short_task_record::nested) != 0;
+    task_.required = (s.flags & short_task_record::required) != 0;
     near_ = (s.flags & short_task_record::near_edges) != 0;
     if (!near_) {
       bytes_ += 8 * std::size_t{s.edges};

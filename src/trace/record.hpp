@@ -39,7 +39,8 @@ struct task_record {
   std::uint64_t read_local = 0, read_remote = 0, write_local = 0, write_remote = 0;
   std::uint32_t edges = 0;
   std::uint16_t of_graph = 0;       // 1: edges are addresses
-  std::uint16_t nested = 0;         // 1: within a task of the same worker that waits
+  std::uint8_t nested = 0;          // 1: within a task of the same worker that waits
+  std::uint8_t required = 0;        // 1: it had to run on this node, of several
 };
 static_assert(sizeof(task_record) == 72);
 
@@ -49,7 +50,8 @@ static_assert(sizeof(task_record) == 72);
 // than its end this task ended, for each task it read from, all of this worker. Then whole words again: the edges, if not
 // near_edges.
 struct short_task_record {
-  static constexpr std::uint8_t has_local = 1, of_graph = 2, nested = 4, has_remote = 8, near_edges = 16;
+  static constexpr std::uint8_t has_local = 1, of_graph = 2, nested = 4, has_remote = 8, near_edges = 16,
+                                required = 32;
   trace::kind kind = kind::short_task;
   std::uint8_t name = 0, flags = 0, edges = 0;
   std::uint32_t gap = 0, duration = 0;

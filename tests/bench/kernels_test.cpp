@@ -124,7 +124,10 @@ TEST(Report, JsonHasTheKeysProgramsRelyOn) {
   r.how.policy = "push-weighted:in=1,out=3";
   r.expected = &small_solution(*r.what);
   const auto j = nlohmann::json::parse(to_json(r, run_once(r), 3, nullptr));
-  for (const char* key : {"kernel", "policy", "workers", "nodes", "tasks", "seconds", "ns_per_task", "locality", "bytes", "peak_buffer_bytes", "steals", "pushes", "pushes_refused", "verified", "size", "block", "iterations", "control", "shared", "repeat"})
+  for (const char* key :
+       {"kernel", "policy", "workers", "nodes", "tasks", "tasks_of_busiest_worker", "one_sided", "seconds",
+        "ns_per_task", "locality", "bytes", "peak_buffer_bytes", "steals", "pushes", "pushes_refused", "verified",
+        "size", "block", "iterations", "control", "shared", "repeat"})
     EXPECT_TRUE(j.contains(key)) << key;
   EXPECT_EQ(j["policy"], r.how.policy);
   EXPECT_EQ(j["verified"], true);

@@ -103,6 +103,72 @@ class Traces(Files):
         worker = json.loads(self.weir("trace", "summary", "t.json", "--json").stdout)["per_worker"][0]
         self.assertEqual((worker["tasks"], worker["busy_ns"], worker["asleep_ns"]), (2, 80000, 20000))
 
+    def run_of(self, slices, workers=2, nodes=1):
+        """Summary of a run of (worker, begin, end in ns, fields of the task)."""
+        worker_nodes = [w * nodes // workers for w in range(workers)]
+        t = trace(workers, nodes, 1)
+        t["otherData"]["tasks"] = len(slices)
+        t["traceEvents"] = [
+            {"ph": "X", "pid": 1 + worker_nodes[w], "tid": 1 + w, "ts": begin / 1000, "dur": (end - begin) / 1000,
+             "cat": "task", "name": "t", "args": {"id": f"{w}.{end}", "node": worker_nodes[w], **fields}}
+            for w, begin, end, fields in sorted(slices, key=lambda s: s[2])]
+        self.put("t.json", text_of(t))
+        one_sided = json.loads(self.weir("trace", "summary", "t.json", "--json").stdout)["one_sided"]
+        text = self.weir("trace", "summary", "t.json").stdout
+        self.assertEqual("while others were idle:" in text, one_sided is not None, text)
+        if one_sided is not None:
+            self.assertTrue(text.endswith("\n\n" + one_sided["text"] + "\n"), text)
+        return one_sided
+
+    def assert_one_sided(self, one_sided, reason, worker=0, node=0, share=1):
+        self.assertIsNotNone(one_sided)
+        self.assertEqual([one_sided[key] for key in ("reason", "worker", "node")], [reason, worker, node], one_sided)
+        self.assertAlmostEqual(one_sided["share"], share)
+
+    def test_one_worker_did_nearly_all(self):
+        def row(n, length, gap, worker=0, **fields):
+            return [(worker, 1000 + i * (length + gap), 1000 + i * (length + gap) + length, fields) for i in range(n)]
+
+        def chain(slices):
+            ids = [f"{w}.{end}" for w, _, end, _ in slices]
+            return [(w, begin, end, {**f, **({"after": [ids[i - 1]]} if i > 0 else {})})
+                    for i, (w, begin, end, f) in enumerate(slices)]
+
+        long, short = row(100, 200_000, 100), row(20_000, 100, 100)
+        local = {"read_local": 4096, "read_remote": 0}
+        self.assert_one_sided(self.run_of(chain(long)), "dependent")
+        self.assert_one_sided(self.run_of(row(100, 20_000, 100_000)), "uncreated")
+        self.assert_one_sided(self.run_of(row(1, 20_000_000, 0) + row(10, 1000, 0, worker=1)), "one task",
+                              share=20 / 20.01)
+        self.assert_one_sided(self.run_of(row(100, 200_000, 100, required=True), nodes=2), "required")
+        self.assert_one_sided(self.run_of(short), "small")
+        self.assert_one_sided(self.run_of(row(100, 200_000, 100, **local), nodes=2), "distant")
+        pieces = [(0, b + i * 200_000, e + i * 200_000, f) for i in range(100) for _, b, e, f in row(4, 5000, 100)]
+        self.assert_one_sided(self.run_of(pieces), "brief")
+        self.assert_one_sided(self.run_of(long), None)
+        # Neighbours could take these, so neither reason holds.
+        for fields in [local, {"required": True}]:
+            self.assert_one_sided(self.run_of(row(100, 200_000, 100, **fields), workers=4, nodes=2), None)
+        # What a creator runs itself is none of its own time.
+        inside = [(w, begin, end, {**f, "nested": True}) for w, begin, end, f in short]
+        self.assert_one_sided(self.run_of(inside + [(0, 0, 5_000_000, {})]), "small")
+        # A node's workers, or one at a time.
+        pair = row(100, 200_000, 100, **local) + row(100, 200_000, 100, worker=1, **local)
+        self.assert_one_sided(self.run_of(pair, workers=4, nodes=2), "distant", worker=None)
+        hops = chain([(i % 2, 1000 + i * 300_000, 201_000 + i * 300_000, {}) for i in range(100)])
+        self.assert_one_sided(self.run_of(hops), "dependent", worker=None, node=None)
+
+    def test_balanced_or_little_says_nothing(self):
+        both = [(w, 1000 + i * 1_000_000, 901_000 + i * 1_000_000, {}) for i in range(20) for w in range(2)]
+        self.assertIsNone(self.run_of(both))
+        self.assertIsNone(self.run_of([s for s in both if s[0] == 0], workers=1))
+        self.assertIsNone(self.run_of([(0, 0, 999_999, {})]))
+        self.assertIsNone(json.loads(self.summary_of(trace()))["one_sided"])
+
+    def summary_of(self, t):
+        self.put("t.json", text_of(t))
+        return self.weir("trace", "summary", "t.json", "--json").stdout
+
     def test_graph(self):
         self.put("t.json", text_of(trace(1, 1, 3)))
         dot = self.weir("trace", "dot", "t.json").stdout

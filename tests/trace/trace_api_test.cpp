@@ -175,6 +175,28 @@ TEST_F(trace_api, agrees_with_the_statistics) {
   }
 }
 
+// Where there is another node.
+TEST_F(trace_api, tasks_that_require_a_node) {
+  for (const bool several : {false, true}) {
+    const char* const file = several ? "several.json" : "one.json";
+    {
+      runtime_options o = options(2, several ? "nodes:2 cpus:1" : "nodes:1 cpus:2");
+      o.trace = (folder / file).string();
+      runtime rt(o);
+      auto x = rt.make_data<int>(10);
+      for (int i = 0; i < 3; i++) {
+        rt.spawn({.name = "must", .affinity = require(0)}, out(x), [](auto) {});
+        rt.spawn({.name = "must", .affinity = require(0)}, [] {});
+        rt.spawn({.name = "may", .affinity = prefer(0)}, [] {});
+      }
+      rt.wait();
+    }
+    const json t = read(file);
+    EXPECT_EQ(tasks(t).size(), 9u);
+    for (const json& e : tasks(t)) EXPECT_EQ(e["args"].contains("required"), several && e["name"] == "must") << e;
+  }
+}
+
 // Slices of a worker do not overlap unless one lies within the other, arrows begin and end inside their slices.
 TEST_F(trace_api, slices_nest_and_arrows_hit_them) {
   {

@@ -127,13 +127,26 @@ std::string path_text(const trace_summary& s) {
   if (path.tasks == 0) return "";
   std::string text = fmt::format("\ncritical path: {}, {}, {} of the run; workers busy at best: {:.1f}\n",
                                  plural(path.tasks, "task"), time_text(static_cast<double>(path.ns)),
-                                 percent(share(path.ns, s.span_ns())), share(s.all().total_ns, path.ns));
+                                 percent(share(path.ns, s.span_ns())), share(s.work().ns(), path.ns));
   std::vector<std::pair<std::uint64_t, std::string>> names;
   for (const auto& [name, sums] : path.by_name) names.emplace_back(sums.second, name);
   std::ranges::sort(names, std::greater<>());
   for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 5); i++)
     text += fmt::format("  {:<22} {:>10} {:>10}\n", cut(names[i].second, 22), path.by_name.at(names[i].second).first, time_text(static_cast<double>(names[i].first)));
   return text;
+}
+
+std::string one_sided_text(const trace_summary& s) {
+  const auto run = s.work().one_sided(s.longest_path());
+  return run ? "\n" + run->text + "\n" : "";
+}
+
+nlohmann::ordered_json one_sided_json(const trace_summary& s) {
+  const auto run = s.work().one_sided(s.longest_path());
+  if (!run) return {};
+  const auto known = [](const auto& value, bool is) { return is ? nlohmann::ordered_json(value) : nullptr; };
+  return {{"worker", known(run->worker, run->worker >= 0)}, {"node", known(run->node, run->node >= 0)},
+          {"share", run->share}, {"reason", known(run->reason, !run->reason.empty())}, {"text", run->text}};
 }
 
 nlohmann::ordered_json totals_json(const task_totals& t) {
@@ -163,13 +176,16 @@ std::string summary_json(const trace_summary& s) {
   j["pushes"] = s.pushes();
   const critical_path path = s.longest_path();
   j["critical_path"] = {{"tasks", path.tasks}, {"ns", path.ns}};
+  j["one_sided"] = one_sided_json(s);
   return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void print_summary(const trace_options& o) {
   const trace_summary s(o.file);
   if (o.json) fmt::print("{}\n", summary_json(s));
-  else fmt::print("{}{}{}{}{}", header_text(s), tasks_text(s), workers_text(s), moves_text(s), path_text(s));
+  else
+    fmt::print("{}{}{}{}{}{}", header_text(s), tasks_text(s), workers_text(s), moves_text(s), path_text(s),
+               one_sided_text(s));
 }
 
 std::string dot_text(std::string_view name) {

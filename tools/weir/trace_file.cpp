@@ -145,6 +145,7 @@ class reader : public nlohmann::json_sax<json> {
   bool null() override { return value(nullptr); }
   bool boolean(bool b) override {
     if (depth_ == args_depth && at(field::nested)) task_.nested = sleep_.nested = b;
+    if (depth_ == args_depth && at(field::required)) task_.required = b;
     return value(b);
   }
   bool number_integer(number_integer_t n) override { return number(static_cast<double>(n), n, n); }
@@ -182,13 +183,17 @@ class reader : public nlohmann::json_sax<json> {
  private:
   // { traceEvents [ event { args { after [
   static constexpr int event_depth = 3, args_depth = 4, after_depth = 5;
-  enum class field { other, phase, process, thread, time, duration, name, category, args, id, node, home, read_local, read_remote, write_local, write_remote, stolen_from, pushed_from, nested, outcome, after, bytes };
+  enum class field { other, phase, process, thread, time, duration, name, category, args, id, node, home, read_local,
+                     read_remote, write_local, write_remote, stolen_from, pushed_from, nested, required, outcome,
+                     after, bytes };
 
   static field field_of(std::string_view key) {
     static constexpr std::pair<std::string_view, field> known[] = {
         {"ph", field::phase}, {"pid", field::process}, {"tid", field::thread}, {"ts", field::time}, {"dur", field::duration}, {"name", field::name}, {"cat", field::category}, {"args", field::args},
         {"id", field::id}, {"node", field::node}, {"home", field::home}, {"read_local", field::read_local}, {"read_remote", field::read_remote}, {"write_local", field::write_local},
-        {"write_remote", field::write_remote}, {"stolen_from", field::stolen_from}, {"pushed_from", field::pushed_from}, {"nested", field::nested}, {"outcome", field::outcome}, {"after", field::after},
+        {"write_remote", field::write_remote}, {"stolen_from", field::stolen_from},
+        {"pushed_from", field::pushed_from}, {"nested", field::nested}, {"required", field::required},
+        {"outcome", field::outcome}, {"after", field::after},
         {"bytes", field::bytes}};
     for (const auto& [name, f] : known)
       if (key == name) return f;

@@ -33,7 +33,7 @@ struct trace_task {
   std::uint64_t read_local = 0, read_remote = 0, write_local = 0, write_remote = 0;
   enum class origin { own, stolen, pushed } from = origin::own;
   int from_worker = -1;              // -1: a thread of the program
-  bool nested = false, failed = false, skipped = false;
+  bool nested = false, required = false, failed = false, skipped = false;
   std::vector<trace_task_id> after;
 
   std::uint64_t local() const { return read_local + write_local; }

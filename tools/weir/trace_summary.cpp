@@ -55,6 +55,8 @@ void trace_summary::begin(const trace_about& a) {
   workers_.resize(static_cast<std::size_t>(a.workers));
   asleep_in_tasks_.resize(workers_.size());
   steps_.resize(workers_.size());
+  nested_.resize(workers_.size());
+  work_.begin(a);
   const auto nodes = static_cast<std::size_t>(a.nodes);
   steals_.assign(nodes + 1, std::vector<std::uint64_t>(nodes, 0));
   pushes_ = steals_;
@@ -80,13 +82,26 @@ void trace_summary::add(const trace_task& t) {
     const std::size_t from = static_cast<std::size_t>(t.from_worker < 0 ? about_.nodes : about_.worker_nodes[static_cast<std::size_t>(t.from_worker)]);
     (stolen ? steals_ : pushes_)[from][static_cast<std::size_t>(t.node)]++;
   }
-  extend_path(t);
+  const std::uint64_t own_ns = without_nested(t.worker, t.begin, t.end, t.nested);
+  work_.add(t, own_ns);
+  extend_path(t, own_ns);
+}
+
+// What lies within a task has come before it.
+std::uint64_t trace_summary::without_nested(int worker, std::uint64_t begin, std::uint64_t end, bool nested) {
+  auto& inner = nested_[static_cast<std::size_t>(worker)];
+  std::uint64_t others = 0;
+  for (; !inner.empty() && inner.back().begin >= begin; inner.pop_back()) others += inner.back().ns;
+  if (nested) inner.push_back({begin, end - begin});
+  return end - begin - std::min(end - begin, others);
 }
 
 void trace_summary::add(const trace_sleep& s) {
   worker_totals& w = workers_[static_cast<std::size_t>(s.worker)];
   w.asleep_ns += s.end - s.begin;
-  if (s.nested) asleep_in_tasks_[static_cast<std::size_t>(s.worker)] += s.end - s.begin;
+  if (!s.nested) return;
+  without_nested(s.worker, s.begin, s.end, true);
+  asleep_in_tasks_[static_cast<std::size_t>(s.worker)] += s.end - s.begin;
 }
 
 const trace_summary::step* trace_summary::find(int worker, std::uint64_t end) const {
@@ -95,8 +110,8 @@ const trace_summary::step* trace_summary::find(int worker, std::uint64_t end) co
   return at != steps.end() && at->end == end ? &*at : nullptr;
 }
 
-void trace_summary::extend_path(const trace_task& t) {
-  step s{.end = t.id.end, .path_ns = 0, .name = index_of(t.name), .own_ns = t.end - t.begin};
+void trace_summary::extend_path(const trace_task& t, std::uint64_t own_ns) {
+  step s{.end = t.id.end, .path_ns = 0, .name = index_of(t.name), .own_ns = own_ns};
   for (const trace_task_id& id : t.after)
     if (const step* before = find(id.worker, id.end); before != nullptr && before->path_ns >= s.path_ns) {
       s.path_ns = before->path_ns;

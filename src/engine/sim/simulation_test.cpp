@@ -57,9 +57,9 @@ class order_watch {
 
 // For each idle worker and each other one: since when there has been something to take there all the time, and since when
 // it has been worth it, by the books of the test and not of the thief. A thief that dozes looks again when its idle
-// time has grown by a quarter, and knows as late how others get on; so it is to take the task within half of the time
-// before it was worth it. Beyond that it has the time of four rounds, one of which looks everywhere, and the time to
-// wake others one after the other.
+// time has doubled, and knows as late how others get on; so it is to take the task within three times the time before
+// it was worth it. Beyond that it has the time of four rounds, one of which looks everywhere, and the time to wake
+// others one after the other.
 class idle_watch {
  public:
   explicit idle_watch(simulation& s) : sim_(s), workers_(s.scheduler().worker_count()) {
@@ -100,7 +100,7 @@ class idle_watch {
     if (least > now) p.worth_since = never;
     else p.worth_since = std::min(p.worth_since, std::max(least, now));
     if (p.worth_since == never) return;
-    const std::uint64_t until = p.worth_since + (p.worth_since - p.since) / 2 + rounds_ns + wake_ns * static_cast<std::uint64_t>(workers_);
+    const std::uint64_t until = p.worth_since + 3 * (p.worth_since - p.since) + rounds_ns + wake_ns * static_cast<std::uint64_t>(workers_);
     if (now <= until || now - until <= worst_ns_) return;
     worst_ns_ = now - until;
     worst_ = "worker " + std::to_string(w) + " beside " + std::to_string(v) + " at " + std::to_string(now) + ", since " +

@@ -160,6 +160,7 @@ class bulk_worker {
     const std::uint64_t now = os::now_ns(), ns = (now - began_ns_) / (executed_ - looked_at_);
     const std::uint64_t before = run_.task_ns.load(std::memory_order_relaxed), mean = before == 0 ? ns : (3 * before + ns) / 4;
     run_.task_ns.store(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(mean, 1, 1'000'000'000)), std::memory_order_relaxed);
+    if (!alone_) engine_.scheduler().look_at_idle(slot_.queues, slot_.depth, true, began_ns_, now);
     began_ns_ = now;
     looked_at_ = executed_;
     look_at_limits();

@@ -246,6 +246,7 @@ void engine::note_time(slot& s, const detail::task_ops& ops, std::uint64_t begin
   const std::uint64_t ns = end_ns - begin_ns;
   ops.note(ns < static_cast<std::uint64_t>(s.queues.hunts.tuned().fast_ns) ? detail::task_length::short_ : detail::task_length::long_, ns);
   s.queues.hunts.sizes().note(ns);
+  if (!one_worker_) scheduler_.look_at_idle(s.queues, s.depth, false, begin_ns, end_ns);
   seek_solitude(s, end_ns);
 }
 
