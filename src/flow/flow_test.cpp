@@ -276,6 +276,18 @@ TEST_F(flow_test, a_push_that_has_failed_is_not_popped) {
   release(c, s);
 }
 
+TEST_F(flow_test, a_task_that_reads_a_datum_and_pushes_lets_go_of_both) {
+  test_datum x;
+  stream_state* s = new_stream();
+  run(spawn({.out = {&x}}));
+  run(spawn({.in = {&x}, .push = s, .count = 3}));
+  EXPECT_EQ(live(), static_cast<std::int64_t>(bytes + 3));
+  forget(x);
+  EXPECT_EQ(live(), 3);
+  run(spawn({.pop = s, .count = 3}));
+  release(c, s);
+}
+
 TEST_F(flow_test, a_stream_that_ends_drops_what_it_holds) {
   stream_state* s = new_stream();
   run(spawn({.push = s, .count = 10}));

@@ -162,6 +162,9 @@ traffic complete_stage(context& c, frame* f, const char* cause) {
   if (a.kind() == waiter_kind::window) {
     t.read = a.bytes;
     drop_window(c, a.window);
+  } else if (a.kind() == waiter_kind::read) {
+    t.read = a.bytes;
+    drop_users(c, *a.source);
   }
   if (f->versions == 0) {
     free_frame(c, f);

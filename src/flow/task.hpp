@@ -20,7 +20,7 @@ namespace weir::flow {
 // version if it is not published yet.
 bool submit(context&, frame*);
 
-// A stage of a pipeline: at most one push and one window or skip, and nothing else.
+// Most stages of pipelines: at most one input and one output, of which one is of a stream.
 inline bool is_stage(const frame* f) {
   return f->unusual == frame::has_streams && f->versions <= 1 && f->accesses <= 1;
 }
