@@ -288,6 +288,16 @@ TEST_F(flow_test, a_task_that_reads_a_datum_and_pushes_lets_go_of_both) {
   release(c, s);
 }
 
+// Whose end is then part of the task's.
+TEST_F(flow_test, a_window_is_the_last_that_keeps_its_stream) {
+  stream_state* s = new_stream();
+  frame* pop = spawn({.pop = s, .count = 1});
+  run(spawn({.push = s, .count = 1}));
+  release(c, s);
+  run(pop);
+  EXPECT_EQ(live(), 0);
+}
+
 TEST_F(flow_test, a_stream_that_ends_drops_what_it_holds) {
   stream_state* s = new_stream();
   run(spawn({.push = s, .count = 10}));

@@ -212,10 +212,41 @@ void gather(context& c, stream_window& w) {
   w.for_each_piece([&](const stream_window::piece& p) { std::memcpy(static_cast<char*>(b.data) + p.position, static_cast<const char*>(p.source->buffer) + p.offset, p.bytes); });
 }
 
+namespace {
+
+bool was_last(context& c, stream_state& s) {
+  if (s.handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+  c.common.streams->remove(s);
+  return true;
+}
+
+// Inside a visit.
+void drop_pushes(context& c, stream_state& s) {
+  while (version* const v = s.pushes.pop()) drop_users(c, *v);
+}
+
+void end(stream_state* s) {
+  if (s->written > s->read)
+    std::fprintf(stderr, "weir: stream %s%s%s: %llu elements that no task consumed were dropped\n",
+                 s->name ? "\"" : "", s->name ? s->name : "(unnamed)", s->name ? "\"" : "",
+                 static_cast<unsigned long long>((s->written - s->read) / s->element_bytes));
+  if (s->retire != nullptr) s->retire(s);
+  delete s;
+}
+
+// As release(), inside a visit.
+void release_by_window(context& c, stream_state* s) {
+  if (!was_last(c, *s)) return;
+  drop_pushes(c, *s);
+  end(s);
+}
+
+}  // namespace
+
 void close_window(context& c, stream_window* w) {
   if (w->gathered != nullptr) c.buffers.release({w->gathered, w->gathered_place, w->gathered_place}, w->bytes);
   w->for_each_piece([&](const stream_window::piece& p) { drop_users(c, *p.source); });
-  if (w->stream != nullptr) release(c, w->stream);
+  if (w->stream != nullptr) release_by_window(c, w->stream);
   w->~stream_window();
 }
 
@@ -248,17 +279,12 @@ void locked_streams::abandon_windows(const char* cause) {
 void retain(stream_state& s) { s.handles.fetch_add(1, std::memory_order_relaxed); }
 
 void release(context& c, stream_state* s) {
-  if (s->handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  c.common.streams->remove(*s);
-  if (s->written > s->read)
-    std::fprintf(stderr, "weir: stream %s%s%s: %llu elements that no task consumed were dropped\n", s->name ? "\"" : "", s->name ? s->name : "(unnamed)", s->name ? "\"" : "",
-                 static_cast<unsigned long long>((s->written - s->read) / s->element_bytes));
+  if (!was_last(c, *s)) return;
   {
     const visit here(c);
-    while (version* const v = s->pushes.pop()) drop_users(c, *v);
+    drop_pushes(c, *s);
   }
-  if (s->retire != nullptr) s->retire(s);
-  delete s;
+  end(s);
 }
 
 }  // namespace weir::flow

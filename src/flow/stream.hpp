@@ -186,6 +186,6 @@ class locked_streams {
 };
 
 void retain(stream_state&);
-void release(context&, stream_state*);
+void release(context&, stream_state*);  // outside of visits
 
 }  // namespace weir::flow
