@@ -28,6 +28,8 @@ class flow_test : public ::testing::Test {
     std::size_t count = 0;  // of push or pop
   };
 
+  explicit flow_test(const std::vector<int>& nodes = {0}, allocation mode = allocation::deferred)
+      : all(os::pretended_memory(), nodes, mode) {}
   ~flow_test() override {
     c.buffers.flush_counts();
     EXPECT_EQ(c.common.buffers.live_bytes(), 0) << "buffers are left";
@@ -90,7 +92,7 @@ class flow_test : public ::testing::Test {
   }
   stream_state* new_stream() { return new stream_state; }
 
-  shared all{os::pretended_memory(), {0}, allocation::deferred};
+  shared all;
   context c{all, 0, 1, true};
   std::vector<frame*> ready_;
 };
@@ -296,6 +298,23 @@ TEST_F(flow_test, a_window_is_the_last_that_keeps_its_stream) {
   release(c, s);
   run(pop);
   EXPECT_EQ(live(), 0);
+}
+
+class first_touch_test : public flow_test {
+ protected:
+  first_touch_test() : flow_test({0, 1}, allocation::first_touch) {}
+};
+
+TEST_F(first_touch_test, an_update_that_copies_returns_its_buffer_to_its_pool) {
+  test_datum x;
+  run(spawn({.out = {&x}}));
+  version& seen = *x.current;
+  seen.users.fetch_add(version::one_view, std::memory_order_relaxed);
+  run(spawn({.inout = {&x}}));
+  drop_view(c, seen);
+  forget(x);
+  EXPECT_EQ(live(), 0);
+  for (const int place : {0, 1, memory::place_unknown}) EXPECT_EQ(all.buffers.live_bytes(place), 0) << place;
 }
 
 TEST_F(flow_test, a_stream_that_ends_drops_what_it_holds) {

@@ -37,7 +37,7 @@ bool moves_here(const context& c, const version& old, const frame& task) {
 }
 
 void copy_here(context& c, version& v, const version& old) {
-  const memory::block b = c.buffers.allocate(v.bytes, c.node);
+  const memory::block b = c.buffers.allocate(v.bytes, is_first_touch(c) ? memory::place_unknown : c.node);
   v.buffer = b.data;
   v.node = static_cast<std::int16_t>(b.place);
   std::memcpy(v.buffer, old.buffer, v.bytes);

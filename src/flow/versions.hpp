@@ -26,6 +26,11 @@ struct external_wait : waiter {
   void* argument_;
 };
 
+// The system decides where buffers are. All come from one pool then, and go back to that.
+inline bool is_first_touch(const context& c) {
+  return c.common.several_nodes && c.common.mode == allocation::first_touch;
+}
+
 // Gives a version memory, in the way the runtime's policy says. Throws std::bad_alloc.
 inline void allocate_buffer(context& c, version& v) {
   if (v.bytes == 0) return;
@@ -41,8 +46,7 @@ inline void allocate_buffer(context& c, version& v) {
 
 inline void release_buffer(context& c, version& v) noexcept {
   if (v.buffer == nullptr) return;
-  const bool first_touch = c.common.several_nodes && c.common.mode == allocation::first_touch;
-  c.buffers.release({v.buffer, v.node, first_touch ? memory::place_unknown : v.node}, v.bytes);
+  c.buffers.release({v.buffer, v.node, is_first_touch(c) ? memory::place_unknown : v.node}, v.bytes);
   v.buffer = nullptr;
 }
 
