@@ -262,6 +262,7 @@ bool engine::run_in_place(slot& guest, scope_state* scope, const detail::task_op
     const in_place here(*this, *place, guest.floors);
     place->older_tasks_end = place->queues.normal.end();
     run_counted_at_once(*place, scope, ops, run, body);
+    return_credits(*place, 0);  // of a task that created others in the scope that the place's last one had, too
   }
   leave_after_creating(guest, *place);
   return true;
