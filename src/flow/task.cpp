@@ -21,7 +21,10 @@ shared::shared(os::memory_backend& backend, const std::vector<int>& os_nodes, al
       addresses(std::make_unique<address_map>()),
       streams(std::make_unique<stream_registry>()) {}
 
-shared::~shared() = default;
+shared::~shared() {
+  WEIR_ASSERT(frames.nothing_is_in_use());
+  WEIR_ASSERT(buffers.nothing_is_in_use());
+}
 
 void shared::addresses_forget_done() { addresses->forget_done(); }
 
