@@ -64,6 +64,7 @@ inline bool engine::count_created(slot& s, scope_state* scope) {
     scope->outstanding.fetch_add(credit_batch, std::memory_order_relaxed);
     s.credits = credit_batch;
   }
+  WEIR_ASSERT(s.credits > 0);
   s.credits--;
   return true;
 }
@@ -232,6 +233,7 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, const detail::
     }
     if (timed) note_time(s, ops, begin, os::now_ns());
     if (timed && s.outside != nullptr) s.queues.sizes.note_wait();  // its creator will wait for the scope that it has made
+    WEIR_ASSERT(s.queues.running == &here && s.depth > 0);
     s.queues.running = outer;
     s.depth--;
   }
