@@ -22,7 +22,10 @@ void note_failure(frame* f, waiter_kind kind, const address_claim& earlier) {
 }
 
 void let_go(address_claim* k) {
-  if (k != nullptr && k->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete k;
+  if (k == nullptr) return;
+  const std::uint32_t before = k->holders.fetch_sub(1, std::memory_order_acq_rel);
+  WEIR_ASSERT(before > 0);
+  if (before == 1) delete k;
 }
 
 // The new task waits for `earlier` unless that one is done.
@@ -130,11 +133,13 @@ std::size_t address_map::prepare(frame* f, bool traced) {
 void address_map::claim(context& c, frame* f) {
   auto made = std::make_unique<address_claim>();
   std::lock_guard guard(lock_);
-  if (const std::size_t waits = prepare(f, c.common.traced); waits != 0) made->waits = std::make_unique<claim_wait[]>(waits);
+  const std::size_t waits = prepare(f, c.common.traced);
+  if (waits != 0) made->waits = std::make_unique<claim_wait[]>(waits);
   address_claim* const mine = made.release();
   for_each_range(f, [&](std::uintptr_t first, std::uintptr_t end, detail::access_mode mode) {
     for (auto it = ranges_.lower_bound(first); it != ranges_.end() && it->first < end; ++it) enter(c, f, *mine, it->second, mode);
   });
+  WEIR_ASSERT(mine->used <= waits);
   for (unsigned i = 0; i < f->accesses; i++)
     if (access& a = *f->access_at(i); a.kind() == waiter_kind::address) {
       hold(mine);
@@ -158,8 +163,18 @@ void address_map::finish(context& c, address_claim* k, const char* cause, std::u
   let_go(k);
 }
 
+bool address_map::is_valid() const {
+  std::uintptr_t end = 0;
+  for (const auto& [first, r] : ranges_) {
+    if (first < end || r.end <= first) return false;
+    end = r.end;
+  }
+  return true;
+}
+
 void address_map::forget_done() {
   std::lock_guard guard(lock_);
+  WEIR_ASSERT(is_valid());
   for (auto it = ranges_.begin(); it != ranges_.end();) {
     range& r = it->second;
     const bool idle = (r.writer == nullptr || done(r.writer)) && std::all_of(r.readers.begin(), r.readers.end(), done);

@@ -37,7 +37,10 @@ using detail::claim_wait;
 
 class address_map {
  public:
-  ~address_map() { forget_all(); }
+  ~address_map() {
+    WEIR_ASSERT(is_valid());
+    forget_all();
+  }
   // Orders a task behind the earlier ones its ranges touch: O((k + log n) per range) for n ranges known and k of them
   // touched. The frame's pending count is raised for every task it must wait for. Throws std::bad_alloc, and then the
   // task waits for nothing and nobody for it.
@@ -63,6 +66,8 @@ class address_map {
   // What needs none.
   static void enter(context&, frame*, address_claim&, range&, detail::access_mode);
   void forget_all();
+  // Ranges are disjoint and not empty. By who has the lock. O(ranges).
+  bool is_valid() const;
 
   spin_lock lock_;
   ranges ranges_;

@@ -39,6 +39,7 @@ enum class allocation : std::uint8_t {
 class ready_list {
  public:
   void push(frame* f) {
+    WEIR_ASSERT(head_ == nullptr || tail_->next == nullptr);
     f->next = nullptr;
     (head_ == nullptr ? head_ : tail_->next) = f;
     tail_ = f;
@@ -106,7 +107,10 @@ struct context {
 // Held by whoever changes a version's counts or lists. Not nested.
 class visit {
  public:
-  explicit visit(context& c) : context_(c) { c.alone = c.common.solitude.enter(c.as_visitor); }
+  explicit visit(context& c) : context_(c) {
+    WEIR_ASSERT(!c.alone);
+    c.alone = c.common.solitude.enter(c.as_visitor);
+  }
   ~visit() {
     context_.alone = false;
     context_.common.solitude.leave(context_.as_visitor);

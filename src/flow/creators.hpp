@@ -50,6 +50,7 @@ class creation_right {
     std::lock_guard guard(changing_);
     creator* const before = sole_.load(std::memory_order_relaxed);
     if (before == nullptr) return false;
+    WEIR_ASSERT(balance_ >= 0);  // else it would be shared
     if (before != &me) {
       sole_.store(&nobody_, std::memory_order_relaxed);
       heavy_fence();

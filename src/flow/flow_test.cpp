@@ -28,6 +28,8 @@ class flow_test : public ::testing::Test {
     std::size_t count = 0;  // of push or pop
   };
 
+  explicit flow_test(const std::vector<int>& nodes = {0}, allocation mode = allocation::deferred)
+      : all(os::pretended_memory(), nodes, mode) {}
   ~flow_test() override {
     c.buffers.flush_counts();
     EXPECT_EQ(c.common.buffers.live_bytes(), 0) << "buffers are left";
@@ -90,7 +92,7 @@ class flow_test : public ::testing::Test {
   }
   stream_state* new_stream() { return new stream_state; }
 
-  shared all{os::pretended_memory(), {0}, allocation::deferred};
+  shared all;
   context c{all, 0, 1, true};
   std::vector<frame*> ready_;
 };
@@ -274,6 +276,45 @@ TEST_F(flow_test, a_push_that_has_failed_is_not_popped) {
   EXPECT_STREQ(pop->skipped_because.load(std::memory_order_relaxed), "trouble");
   run(pop);
   release(c, s);
+}
+
+TEST_F(flow_test, a_task_that_reads_a_datum_and_pushes_lets_go_of_both) {
+  test_datum x;
+  stream_state* s = new_stream();
+  run(spawn({.out = {&x}}));
+  run(spawn({.in = {&x}, .push = s, .count = 3}));
+  EXPECT_EQ(live(), static_cast<std::int64_t>(bytes + 3));
+  forget(x);
+  EXPECT_EQ(live(), 3);
+  run(spawn({.pop = s, .count = 3}));
+  release(c, s);
+}
+
+// Whose end is then part of the task's.
+TEST_F(flow_test, a_window_is_the_last_that_keeps_its_stream) {
+  stream_state* s = new_stream();
+  frame* pop = spawn({.pop = s, .count = 1});
+  run(spawn({.push = s, .count = 1}));
+  release(c, s);
+  run(pop);
+  EXPECT_EQ(live(), 0);
+}
+
+class first_touch_test : public flow_test {
+ protected:
+  first_touch_test() : flow_test({0, 1}, allocation::first_touch) {}
+};
+
+TEST_F(first_touch_test, an_update_that_copies_returns_its_buffer_to_its_pool) {
+  test_datum x;
+  run(spawn({.out = {&x}}));
+  version& seen = *x.current;
+  seen.users.fetch_add(version::one_view, std::memory_order_relaxed);
+  run(spawn({.inout = {&x}}));
+  drop_view(c, seen);
+  forget(x);
+  EXPECT_EQ(live(), 0);
+  for (const int place : {0, 1, memory::place_unknown}) EXPECT_EQ(all.buffers.live_bytes(place), 0) << place;
 }
 
 TEST_F(flow_test, a_stream_that_ends_drops_what_it_holds) {

@@ -25,6 +25,7 @@ inline frame* create_frame(context& c, detail::scope_state* scope, const detail:
 }
 
 inline void free_frame(context& c, frame* f) noexcept {
+  WEIR_ASSERT(f->state.load(std::memory_order_relaxed) != frame_state::free);
   f->state.store(frame_state::free, std::memory_order_relaxed);
   c.frames.release({f, f->home, f->home}, f->bytes);
 }

@@ -49,6 +49,7 @@ class solitude {
   [[gnu::noinline]] void end() {
     std::lock_guard guard(changing_);
     const visitor* const before = whose_.load(std::memory_order_relaxed);
+    WEIR_ASSERT(before != &nobody_);  // that is so under the lock only
     if (before == nullptr) return;
     whose_.store(&nobody_, std::memory_order_relaxed);  // who comes now waits for the lock
     heavy_fence();

@@ -33,6 +33,7 @@ inline void open_ready_window(context& c, frame* f, stream_state& s, access& a) 
   s.first_start += v.bytes;
   const version* const next = s.pushes.first();
   if (next != nullptr && next->bytes == 0) [[unlikely]] skip_ahead(c, s, 0);  // passed, too
+  WEIR_ASSERT(s.front_is_unread());
 }
 
 // A push that no window waits for. Whoever knows the version finds its users: one, as long as the stream has it.
@@ -44,6 +45,7 @@ inline void append_unawaited_push(context& c, stream_state& s, version& v) {
   if (s.pushes.empty()) s.first_start = passed ? end : start;
   if (passed) drop_users(c, v);
   else s.pushes.push(v);
+  WEIR_ASSERT(s.front_is_unread());
 }
 
 }  // namespace weir::flow

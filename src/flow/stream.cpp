@@ -106,6 +106,24 @@ bool needs_no_pieces(frame* f) {
 }
 
 }  // namespace
+}  // namespace weir::flow
+
+namespace weir::detail {
+
+bool stream_state::is_valid() const {
+  std::uint64_t end = first_start, last_start = 0;
+  for (const version* v = pushes.first(); v != nullptr; v = v->next_push) end += v->bytes;
+  if (!front_is_unread() || (!pushes.empty() && end != written)) return false;
+  for (const stream_window* w = unmatched.first(); w != nullptr; last_start = w->start, w = w->next) {
+    const std::uint64_t has_come = written > w->start ? written - w->start : 0;
+    if (w->start < last_start || w->stream != this || w->matched != has_come || has_come >= w->bytes) return false;
+  }
+  return true;
+}
+
+}  // namespace weir::detail
+
+namespace weir::flow {
 
 stream_plan::stream_plan(frame* f) {
   if ((f->unusual & frame::has_streams) == 0 || needs_no_pieces(f)) return;
@@ -180,6 +198,7 @@ void stream_plan::append_push(context& c, stream_state& s, version& v) {
     });
   if (s.pushes.empty()) s.first_start = passed ? end : start;
   if (!passed) s.pushes.push(v);
+  WEIR_ASSERT(s.front_is_unread());
   if (unseen) drop_users(c, v);
 }
 
@@ -189,6 +208,7 @@ bool stream_plan::open_window(context& c, frame* f, unsigned i, access& a) {
   s.read += a.offset();
   a.window = &w;
   take_passed(c, s, w, pieces_);
+  WEIR_ASSERT(s.front_is_unread());
   for_each_push_in(s, w.start, w.start + w.bytes, [&](version& v, std::uint64_t start) {
     implementation::add_users(c, v, version::one_user);
     attach(c, w, v, start, pieces_);
@@ -212,10 +232,42 @@ void gather(context& c, stream_window& w) {
   w.for_each_piece([&](const stream_window::piece& p) { std::memcpy(static_cast<char*>(b.data) + p.position, static_cast<const char*>(p.source->buffer) + p.offset, p.bytes); });
 }
 
+namespace {
+
+bool was_last(context& c, stream_state& s) {
+  if (s.handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+  WEIR_ASSERT(s.is_valid() && s.unmatched.empty());
+  c.common.streams->remove(s);
+  return true;
+}
+
+// Inside a visit.
+void drop_pushes(context& c, stream_state& s) {
+  while (version* const v = s.pushes.pop()) drop_users(c, *v);
+}
+
+void end(stream_state* s) {
+  if (s->written > s->read)
+    std::fprintf(stderr, "weir: stream %s%s%s: %llu elements that no task consumed were dropped\n",
+                 s->name ? "\"" : "", s->name ? s->name : "(unnamed)", s->name ? "\"" : "",
+                 static_cast<unsigned long long>((s->written - s->read) / s->element_bytes));
+  if (s->retire != nullptr) s->retire(s);
+  delete s;
+}
+
+// As release(), inside a visit.
+void release_by_window(context& c, stream_state* s) {
+  if (!was_last(c, *s)) return;
+  drop_pushes(c, *s);
+  end(s);
+}
+
+}  // namespace
+
 void close_window(context& c, stream_window* w) {
   if (w->gathered != nullptr) c.buffers.release({w->gathered, w->gathered_place, w->gathered_place}, w->bytes);
   w->for_each_piece([&](const stream_window::piece& p) { drop_users(c, *p.source); });
-  if (w->stream != nullptr) release(c, w->stream);
+  if (w->stream != nullptr) release_by_window(c, w->stream);
   w->~stream_window();
 }
 
@@ -237,6 +289,7 @@ locked_streams::~locked_streams() {
 
 void locked_streams::abandon_windows(const char* cause) {
   for (stream_state* s : context_.common.streams->all) {
+    WEIR_ASSERT(s->is_valid());
     s->unmatched.remove_if([](const stream_window&) { return false; }, [&](const stream_window& w) {
       if (w.task->skipped_because.load(std::memory_order_relaxed) != cause) return false;
       drop_pending(context_, w.task, 1);
@@ -248,17 +301,12 @@ void locked_streams::abandon_windows(const char* cause) {
 void retain(stream_state& s) { s.handles.fetch_add(1, std::memory_order_relaxed); }
 
 void release(context& c, stream_state* s) {
-  if (s->handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  c.common.streams->remove(*s);
-  if (s->written > s->read)
-    std::fprintf(stderr, "weir: stream %s%s%s: %llu elements that no task consumed were dropped\n", s->name ? "\"" : "", s->name ? s->name : "(unnamed)", s->name ? "\"" : "",
-                 static_cast<unsigned long long>((s->written - s->read) / s->element_bytes));
+  if (!was_last(c, *s)) return;
   {
     const visit here(c);
-    while (version* const v = s->pushes.pop()) drop_users(c, *v);
+    drop_pushes(c, *s);
   }
-  if (s->retire != nullptr) s->retire(s);
-  delete s;
+  end(s);
 }
 
 }  // namespace weir::flow

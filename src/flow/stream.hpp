@@ -67,6 +67,7 @@ class linked_queue {
   T* first() const { return head_; }
   bool empty() const { return head_ == nullptr; }
   void push(T& t) {
+    WEIR_ASSERT(head_ == nullptr || tail_->*Next == nullptr);
     t.*Next = nullptr;
     (head_ == nullptr ? head_ : tail_->*Next) = &t;
     tail_ = &t;
@@ -109,6 +110,10 @@ struct stream_state : resource {
   // there.
   std::uint64_t planned_written = 0, planned_read = 0;
   std::size_t planned_windows = 0;
+
+  // By who has locked it: what is wholly before where it is read has gone; windows wait for what comes. O(both lists).
+  bool front_is_unread() const { return pushes.empty() || first_start + pushes.first()->bytes > read; }
+  bool is_valid() const;
 };
 
 }  // namespace weir::detail
@@ -186,6 +191,6 @@ class locked_streams {
 };
 
 void retain(stream_state&);
-void release(context&, stream_state*);
+void release(context&, stream_state*);  // outside of visits
 
 }  // namespace weir::flow

@@ -22,7 +22,10 @@ shared::shared(os::memory_backend& backend, const std::vector<int>& os_nodes, al
       addresses(std::make_unique<address_map>()),
       streams(std::make_unique<stream_registry>()) {}
 
-shared::~shared() = default;
+shared::~shared() {
+  WEIR_ASSERT(frames.nothing_is_in_use());
+  WEIR_ASSERT(buffers.nothing_is_in_use());
+}
 
 void shared::addresses_forget_done() { addresses->forget_done(); }
 
@@ -38,7 +41,7 @@ bool moves_here(const context& c, const version& old, const frame& task) {
 }
 
 void copy_here(context& c, version& v, const version& old) {
-  const memory::block b = c.buffers.allocate(v.bytes, c.node);
+  const memory::block b = c.buffers.allocate(v.bytes, is_first_touch(c) ? memory::place_unknown : c.node);
   v.buffer = b.data;
   v.node = static_cast<std::int16_t>(b.place);
   std::memcpy(v.buffer, old.buffer, v.bytes);
@@ -163,6 +166,9 @@ traffic complete_stage(context& c, frame* f, const char* cause) {
   if (a.kind() == waiter_kind::window) {
     t.read = a.bytes;
     drop_window(c, a.window);
+  } else if (a.kind() == waiter_kind::read) {
+    t.read = a.bytes;
+    drop_users(c, *a.source);
   }
   if (f->versions == 0) {
     free_frame(c, f);

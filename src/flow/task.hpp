@@ -24,7 +24,7 @@ bool submit(context&, frame*);
 // unknown. Throws usage_error for a datum of another runtime.
 int node_near(context&, datum&, const char* task);
 
-// A stage of a pipeline: at most one push and one window or skip, and nothing else.
+// Most stages of pipelines: at most one input and one output, of which one is of a stream.
 inline bool is_stage(const frame* f) {
   return f->unusual == frame::has_streams && f->versions <= 1 && f->accesses <= 1;
 }

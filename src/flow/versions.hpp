@@ -26,6 +26,11 @@ struct external_wait : waiter {
   void* argument_;
 };
 
+// The system decides where buffers are. All come from one pool then, and go back to that.
+inline bool is_first_touch(const context& c) {
+  return c.common.several_nodes && c.common.mode == allocation::first_touch;
+}
+
 // Gives a version memory, in the way the runtime's policy says. Throws std::bad_alloc.
 inline void allocate_buffer(context& c, version& v) {
   if (v.bytes == 0) return;
@@ -41,8 +46,7 @@ inline void allocate_buffer(context& c, version& v) {
 
 inline void release_buffer(context& c, version& v) noexcept {
   if (v.buffer == nullptr) return;
-  const bool first_touch = c.common.several_nodes && c.common.mode == allocation::first_touch;
-  c.buffers.release({v.buffer, v.node, first_touch ? memory::place_unknown : v.node}, v.bytes);
+  c.buffers.release({v.buffer, v.node, is_first_touch(c) ? memory::place_unknown : v.node}, v.bytes);
   v.buffer = nullptr;
 }
 
@@ -56,6 +60,9 @@ inline void find_out_place(context& c, version& v) {
 
 namespace implementation {
 
+constexpr std::uint64_t low_half(std::uint64_t users) { return users & 0xffffffffu; }
+constexpr std::uint64_t views_in(std::uint64_t users) { return (users & ~version::has_heir) / version::one_view; }
+
 // What is one atomic operation among others is a load and a store for who is alone.
 inline std::uint64_t add_users(context& c, version& v, std::uint64_t change) {
   if (!c.alone) return v.users.fetch_add(change, std::memory_order_acq_rel) + change;
@@ -65,8 +72,9 @@ inline std::uint64_t add_users(context& c, version& v, std::uint64_t change) {
 }
 // `before`: what the caller has just read, and for who is alone still what is there.
 inline std::uint64_t subtract_users(context& c, version& v, std::uint64_t n, std::uint64_t before) {
-  if (!c.alone) return v.users.fetch_sub(n, std::memory_order_acq_rel) - n;
-  v.users.store(before - n, std::memory_order_relaxed);
+  if (!c.alone) before = v.users.fetch_sub(n, std::memory_order_acq_rel);
+  else v.users.store(before - n, std::memory_order_relaxed);
+  WEIR_ASSERT(low_half(before) >= n);
   return before - n;
 }
 inline bool replace_waiters(context& c, version& v, waiter*& expected, waiter* with) {
@@ -82,10 +90,15 @@ inline waiter* take_waiters(context& c, version& v) {
 }
 inline bool last_version_of(context& c, frame* f) {
   if (f->versions == 1) return true;
-  if (!c.alone) return f->live.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  const auto left = static_cast<std::uint16_t>(f->live.load(std::memory_order_relaxed) - 1);
-  f->live.store(left, std::memory_order_relaxed);
-  return left == 0;
+  std::uint16_t before = 0;
+  if (!c.alone) {
+    before = f->live.fetch_sub(1, std::memory_order_acq_rel);
+  } else {
+    before = f->live.load(std::memory_order_relaxed);
+    f->live.store(static_cast<std::uint16_t>(before - 1), std::memory_order_relaxed);
+  }
+  WEIR_ASSERT(before > 0 && before <= f->versions);
+  return before == 1;
 }
 
 }  // namespace implementation
@@ -95,6 +108,7 @@ inline bool subscribe(context& c, version& v, waiter& w) {
   waiter* head = v.waiters.load(std::memory_order_acquire);
   do {
     if (head == version::published_mark()) return false;
+    WEIR_ASSERT(head != version::unwanted_mark());  // who waits for it uses it
     w.next = head;
   } while (!implementation::replace_waiters(c, v, head, &w));
   return true;
@@ -110,8 +124,10 @@ inline void drop_pending(context& c, frame* f, std::uint32_t n) {
   if (f->pending.load(std::memory_order_acquire) == n) {
     f->pending.store(0, std::memory_order_relaxed);
     make_ready(c, f);
-  } else if (f->pending.fetch_sub(n, std::memory_order_acq_rel) == n) {
-    make_ready(c, f);
+  } else {
+    const std::uint32_t before = f->pending.fetch_sub(n, std::memory_order_acq_rel);
+    WEIR_ASSERT(before >= n);
+    if (before == n) make_ready(c, f);
   }
 }
 
@@ -149,8 +165,6 @@ inline void tell_heir(context& c, version& v, access& heir) {
 
 namespace implementation {
 
-constexpr std::uint64_t low_half(std::uint64_t users) { return users & 0xffffffffu; }
-
 inline void bury(context& c, version& v) {
   release_buffer(c, v);
   frame* f = v.producer();
@@ -183,7 +197,9 @@ inline void unused(context& c, version& v, std::uint64_t users) {
 // One operation: the readers matched since it became current arrive, and it is current no longer. Returns what is left;
 // who sees its low half zero goes on with unused().
 inline std::uint64_t retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t heir) {
-  return add_users(c, v, new_readers * version::one_user + heir - version::while_current);
+  const std::uint64_t users = add_users(c, v, new_readers * version::one_user + heir - version::while_current);
+  WEIR_ASSERT(low_half(users) <= new_readers);
+  return users;
 }
 
 inline void retire_without_heir(context& c, version& v, std::uint64_t new_readers) {
@@ -218,7 +234,9 @@ inline void drop_users(context& c, version& v, std::uint64_t n = version::one_us
 }
 
 inline void drop_view(context& c, version& v) {
-  if (implementation::add_users(c, v, std::uint64_t{0} - version::one_view) == 0) implementation::unwanted(c, v);
+  const std::uint64_t users = implementation::add_users(c, v, std::uint64_t{0} - version::one_view);
+  WEIR_ASSERT(implementation::views_in(users + version::one_view) > 0);
+  if (users == 0) implementation::unwanted(c, v);
 }
 
 // The producer is done: whoever waits is told. The version may be gone on return, and with a frame's last one the frame.
@@ -228,6 +246,7 @@ inline void publish(context& c, version& v, const char* cause) {
     v.failed = true;
   }
   waiter* w = implementation::take_waiters(c, v);
+  WEIR_ASSERT(w != version::published_mark());
   if (w == version::unwanted_mark()) return implementation::bury(c, v);
   implementation::tell(c, w, cause);
 }
@@ -246,7 +265,10 @@ inline void declare_failed(context& c, version& v, const char* cause) {
 
 // The heir is done.
 inline void drop_heir(context& c, version& v) {
-  if (v.users.load(std::memory_order_acquire) == version::has_heir || implementation::add_users(c, v, std::uint64_t{0} - version::has_heir) == 0) implementation::bury(c, v);
+  const std::uint64_t before = v.users.load(std::memory_order_acquire);
+  WEIR_ASSERT((before & version::has_heir) != 0 && implementation::low_half(before) == 0);
+  if (before == version::has_heir || implementation::add_users(c, v, std::uint64_t{0} - version::has_heir) == 0)
+    implementation::bury(c, v);
 }
 
 // A new version takes the place of a datum's current one. The datum is locked.
@@ -264,6 +286,7 @@ inline void replace_current(context& c, datum& d, version& v) {
 inline bool succeed_current(context& c, datum& d, version& v, access& heir) {
   version* old = d.current;
   const std::uint64_t readers = d.readers;
+  WEIR_ASSERT(old->heir == nullptr);
   old->heir = &heir;
   d.current = &v;
   d.readers = 0;

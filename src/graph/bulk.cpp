@@ -77,6 +77,12 @@ direction::direction(const lists& before, const lists& after, std::size_t tasks,
   reset();
 }
 
+bool direction::counts_are_set() const {
+  for (std::size_t t = 0; t < tasks_; t++)
+    if (counts_[t].pending.load(std::memory_order_relaxed) != counts_[t].all) return false;
+  return true;
+}
+
 void direction::reset() {
   for (std::size_t t = 0; t < tasks_; t++) counts_[t].pending.store(counts_[t].all, std::memory_order_relaxed);
 }

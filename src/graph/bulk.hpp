@@ -22,6 +22,8 @@ class direction {
   const std::vector<index>& first() const { return first_; }  // without predecessors
   // Sets every count anew: after a run that was broken off.
   void reset();
+  // Between runs: no count is left from the last one. O(tasks).
+  bool counts_are_set() const;
 
   // After the body of `t`, or instead of it if `skipped`: calls ready(task) for each task that became ready, the nearest
   // last. Counts are set back for the next run, which starts only after this one's last task was counted in its scope.
@@ -90,6 +92,7 @@ void direction::complete(index t, bool skipped, Ready&& ready) {
     count& c = counts_[*next];
     if (skipped) [[unlikely]] c.pending.fetch_or(skip, std::memory_order_relaxed);
     index left = c.pending.load(std::memory_order_acquire);
+    WEIR_ASSERT((left & ~skip) > 0 && (left & ~skip) <= c.all);
     if ((left & ~skip) != 1) {
       if constexpr (Alone) c.pending.store(left - 1, std::memory_order_relaxed);
       else left = c.pending.fetch_sub(1, std::memory_order_acq_rel);

@@ -4,6 +4,7 @@
 #include <weir/error.hpp>
 
 #include <cstdio>
+#include <unordered_map>
 
 namespace weir::detail {
 namespace {
@@ -122,6 +123,30 @@ void graph_state::prepare() {
   edges_.for_each_backwards([this](const edge& e) { *--tasks[e.before].after = &tasks[e.after]; });
   if (!ascending_) check_for_cycles();
   changed_ = false;
+  WEIR_ASSERT(edges_are_set());
+}
+
+// A run sets each count back, and leaves no mark of a failure.
+bool graph_state::counts_are_set() const {
+  bool all = true;
+  tasks.for_each([&all](const graph_task& t) {
+    all &= t.pending.load(std::memory_order_relaxed) == t.before_count;
+    all &= t.skipped_because.load(std::memory_order_relaxed) == nullptr;
+  });
+  return all;
+}
+
+// Each task is the successor of others as often as it has predecessors.
+bool graph_state::edges_are_set() const {
+  std::unordered_map<const graph_task*, std::uint32_t> before;
+  std::size_t edges = 0;
+  bool all = true;
+  tasks.for_each([&](const graph_task& t) {
+    edges += t.after_count;
+    for (std::uint32_t i = 0; i < t.after_count; i++) before[t.after[i]]++;
+  });
+  tasks.for_each([&](const graph_task& t) { all &= t.before_count == (before.contains(&t) ? before.at(&t) : 0); });
+  return all && edges == edges_.size();
 }
 
 // Tasks all of whose predecessors come before them (Kahn, 1962). What is left of a count is not: part of a cycle, or
@@ -154,6 +179,7 @@ void graph_state::throw_cycle() {
 }
 
 void graph_state::start(flow::ready_list& ready) {
+  WEIR_ASSERT(!changed_ && counts_are_set());
   for (graph_task* t : first_) {
     t->state.store(frame_state::ready, std::memory_order_relaxed);
     ready.push(t);

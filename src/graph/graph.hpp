@@ -56,6 +56,9 @@ struct graph_state {
   std::string name_of(const graph_task&) const;
 
  private:
+  // While it does not run. Once prepared, O(tasks + edges).
+  bool counts_are_set() const;
+  bool edges_are_set() const;
   void check_may_change(const char* what) const;
   [[noreturn]] void throw_may_not_change(const char* what) const;
   [[noreturn]] void throw_no_edge(std::uint32_t before, std::uint32_t after) const;
@@ -114,6 +117,7 @@ inline void complete(flow::context& c, detail::frame* f, const char* cause) {
     if (cause != nullptr) [[unlikely]] n->skipped_because.store(cause, std::memory_order_relaxed);
     // The last predecessor need not count: nobody else will.
     std::uint32_t before = n->pending.load(std::memory_order_acquire);
+    WEIR_ASSERT(before > 0);
     if (before != 1) before = n->pending.fetch_sub(1, std::memory_order_acq_rel);
     if (before == 1) {
       flow::make_ready(c, n);

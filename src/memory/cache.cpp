@@ -11,6 +11,7 @@ cache::cache(pools& owner, int home)
 }
 
 cache::~cache() {
+  WEIR_ASSERT(is_valid());
   flush_counts();
   for (std::size_t pool = 0; pool < stocks_.size(); pool++) {
     if (!stocks_[pool]) continue;
@@ -29,6 +30,26 @@ cache::~cache() {
       if (s.spare != nullptr) pools_.put_batch(static_cast<int>(pool), c, s.spare, s.spare->batch_size);
     }
   }
+}
+
+// As far as `most`, for a list may be a circle.
+std::size_t cache::length_of(const free_block* b, std::size_t most) {
+  std::size_t n = 0;
+  for (; b != nullptr && n <= most; b = b->next) n++;
+  return n;
+}
+
+bool cache::is_valid(const stock& s, std::size_t block_bytes) {
+  if (length_of(s.head, s.count) != s.count) return false;
+  if (s.spare != nullptr && length_of(s.spare, s.spare->batch_size) != s.spare->batch_size) return false;
+  return s.fresh <= s.fresh_end && static_cast<std::size_t>(s.fresh_end - s.fresh) % block_bytes == 0;
+}
+
+bool cache::is_valid() const {
+  for (const auto& its : stocks_)
+    for (int c = 0; its && c < class_count; c++)
+      if (!is_valid((*its)[static_cast<std::size_t>(c)], bytes_of_class(c))) return false;
+  return true;
 }
 
 void cache::make_stocks(int pool) {
@@ -91,6 +112,7 @@ void cache::release_elsewhere(void* data, int place, int pool, std::size_t bytes
     return;
   }
   const int c = class_of(bytes);
+  WEIR_ASSERT(data != nullptr);
   auto* f = static_cast<free_block*>(data);
   f->place = place;
   stocks* const its = stocks_if_any(p);
@@ -100,6 +122,7 @@ void cache::release_elsewhere(void* data, int place, int pool, std::size_t bytes
     return;
   }
   stock& s = (*its)[static_cast<std::size_t>(c)];
+  WEIR_ASSERT(f != s.head);
   f->next = s.head;
   s.head = f;
   s.count++;

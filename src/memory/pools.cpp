@@ -37,6 +37,7 @@ pools::pools(os::memory_backend& backend, std::vector<int> os_nodes, bool counte
     : os_(backend), os_nodes_(std::move(os_nodes)), counted_(counted), central_(pool_count()), usage_(pool_count() + 1) {}
 
 pools::~pools() {
+  WEIR_ASSERT(is_valid());
   for (central& c : central_) {
     while (c.chunks != nullptr) delete std::exchange(c.chunks, c.chunks->next);
     while (c.extents != nullptr) {
@@ -60,6 +61,7 @@ void pools::put_batch(int pool, int size_class, cache::free_block* head, std::ui
   central& c = central_[static_cast<std::size_t>(pool)];
   head->batch_size = count;
   std::lock_guard guard(c.lock);
+  WEIR_ASSERT(cache::length_of(head, count) == count && holds(c, head, bytes_of_class(size_class)));
   shelf& s = c.shelves[static_cast<std::size_t>(size_class)];
   head->next_batch = s.batches;
   s.batches = head;
@@ -77,6 +79,42 @@ void pools::carve(int pool, int size_class, char*& begin, char*& end) {
   if (cut_one()) return;
   std::lock_guard alone(c.growth);
   while (!cut_one()) open_chunk(pool, s, block_bytes);  // perhaps somebody else has done it meanwhile
+}
+
+// The pool is locked. Whether the block was cut from one of its chunks.
+bool pools::holds(const central& c, const void* block, std::size_t block_bytes) {
+  const auto* const b = static_cast<const char*>(block);
+  for (const chunk* k = c.chunks; k != nullptr; k = k->next)
+    if (b >= k->data && b < k->data + k->used)
+      return k->block_bytes == block_bytes && static_cast<std::size_t>(b - k->data) % block_bytes == 0;
+  return false;
+}
+
+bool pools::is_valid() const {
+  std::int64_t live = 0;
+  for (std::size_t pool = 0; pool < pool_count(); pool++) live += usage_[pool].live.load(std::memory_order_relaxed);
+  if (live != live_bytes() || live < 0) return false;
+  for (const central& c : central_) {
+    std::size_t in_chunks = 0, in_extents = 0;
+    for (const chunk* k = c.chunks; k != nullptr; in_chunks += whole_pages(k->bytes), k = k->next)
+      if (k->used > k->bytes || k->used % k->block_bytes != 0) return false;
+    for (const extent* e = c.extents; e != nullptr; in_extents += e->used, e = e->next)
+      if (e->used > e->bytes) return false;
+    if (in_chunks != in_extents) return false;
+  }
+  return true;
+}
+
+bool pools::nothing_is_in_use() const {
+  if (live_bytes() != 0) return false;
+  std::size_t used = 0, free = 0;
+  for (const central& c : central_) {
+    for (const chunk* k = c.chunks; k != nullptr; k = k->next) used += k->used;
+    for (std::size_t i = 0; i < c.shelves.size(); i++)
+      for (const cache::free_block* b = c.shelves[i].batches; b != nullptr; b = b->next_batch)
+        free += b->batch_size * bytes_of_class(static_cast<int>(i));
+  }
+  return used == free;
 }
 
 // The pool is locked. False: the open chunk has no block left.

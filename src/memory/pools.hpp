@@ -70,6 +70,7 @@ class cache {
   [[gnu::always_inline]] void release(block b, std::size_t bytes) noexcept {
     if (const int c = kept_class(bytes); b.pool == home_place_ && c >= 0) [[likely]] {
       stock& s = home_stocks_[static_cast<std::size_t>(c)];
+      WEIR_ASSERT(b.data != nullptr && b.data != s.head);
       if (s.count + 1 < s.full) [[likely]] {
         auto* f = static_cast<free_block*>(b.data);
         f->next = s.head;
@@ -83,6 +84,8 @@ class cache {
   }
   // Counting with limited precision: what this cache has not reported yet.
   void flush_counts() noexcept;
+  // By who uses it. O(blocks that it keeps).
+  bool is_valid() const;
 
  private:
   friend class pools;
@@ -107,6 +110,8 @@ class cache {
     std::uint32_t full = 0;        // of which it may have fewer than so many
   };
   using stocks = std::array<stock, class_count>;
+  static std::size_t length_of(const free_block*, std::size_t most);
+  static bool is_valid(const stock&, std::size_t block_bytes);
 
   // Of blocks that caches keep; -1: too large for that. Most are small, and for these it is one comparison.
   [[gnu::always_inline]] static int kept_class(std::size_t bytes) {
@@ -119,6 +124,7 @@ class cache {
     if (pool != home_place_ || c < 0) [[unlikely]] return nullptr;
     stock& s = home_stocks_[static_cast<std::size_t>(c)];
     free_block* const b = s.head;
+    WEIR_ASSERT((b == nullptr) == (s.count == 0));
     if (b == nullptr) [[unlikely]] return nullptr;
     s.head = b->next;
     s.count--;
@@ -171,6 +177,9 @@ class pools {
   losses lost() const;
   // Gets a node's first memory from the system now, so that its first tasks need not wait for it.
   void warm_up(int node);
+  // While no cache is left: sums are those of their parts; and whether each block has come back.
+  bool is_valid() const;
+  bool nothing_is_in_use() const;
   int node_of(const void* p) const;  // index of the node this page is on, or place_unknown; a system call
 
   // Calls f(first byte, bytes handed out, block bytes) for every chunk that was cut into blocks; f must not allocate.
@@ -220,6 +229,7 @@ class pools {
   cache::free_block* take_batch(int pool, int size_class);
   void put_batch(int pool, int size_class, cache::free_block* head, std::uint32_t count) noexcept;
   void carve(int pool, int size_class, char*& begin, char*& end);
+  static bool holds(const central&, const void* block, std::size_t block_bytes);
   static bool cut(shelf&, std::size_t block_bytes, char*& begin, char*& end);
   void open_chunk(int pool, shelf&, std::size_t block_bytes);
   char* new_chunk(int pool, std::size_t bytes);

@@ -52,6 +52,19 @@ TEST(pools, blocks_do_not_overlap_and_are_aligned) {
   }
 }
 
+TEST(pools, a_block_that_is_released_twice_is_noticed) {
+#ifdef NDEBUG
+  GTEST_SKIP() << "this build has no assertions";
+#else
+  fake_backend os;
+  pools p(os, {0}, true);
+  cache c(p, 0);
+  const block b = c.allocate(100, 0);
+  c.release(b, 100);
+  EXPECT_DEATH(c.release(b, 100), "invariant broken");
+#endif
+}
+
 TEST(pools, what_was_released_is_used_again) {
   fake_backend os;
   pools p(os, {0}, true);

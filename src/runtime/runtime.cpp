@@ -344,6 +344,7 @@ void scope::end() noexcept {
     }
   }
   e.begin_anew(state_);
+  WEIR_ASSERT(!state_.is_waited_for());  // by a thread that would look at it when it is gone
   detail::say_what_nobody_asked_for(state_, "weir::scope");
 }
 

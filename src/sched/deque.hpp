@@ -6,7 +6,6 @@
 #pragma once
 
 #include <bit>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -65,6 +64,8 @@ class deque {
   std::int64_t left_before(std::int64_t end) const { return end - top_.load(std::memory_order_relaxed); }
   // Owner only.
   std::size_t capacity() const { return own_ring_->mask + 1; }
+  // While nobody else uses it.
+  bool is_valid() const;
 
  private:
   template <class V>
@@ -97,6 +98,7 @@ deque<T, Atomics>::deque(std::size_t capacity)
 
 template <class T, class Atomics>
 deque<T, Atomics>::~deque() {
+  WEIR_ASSERT(is_valid());
   for (ring* r = own_ring_; r != nullptr;) {
     ring* next = r->outgrown;
     free_ring(r);
@@ -106,11 +108,12 @@ deque<T, Atomics>::~deque() {
 
 template <class T, class Atomics>
 [[gnu::always_inline]] inline void deque<T, Atomics>::push(T item) {
-  assert(item != T{});
+  WEIR_ASSERT(item != T{});
   const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
   if (bottom - known_top_ > static_cast<std::int64_t>(own_ring_->mask)) [[unlikely]] {
     // Acquire: a thief has read its slot before it moved top_; only then may the slot be written again.
     known_top_ = top_.load(std::memory_order_acquire);
+    WEIR_ASSERT(known_top_ <= bottom);
     if (bottom - known_top_ > static_cast<std::int64_t>(own_ring_->mask)) grow(known_top_, bottom);
   }
   own_ring_->slot(bottom).store(item, std::memory_order_relaxed);
@@ -125,6 +128,7 @@ template <class T, class Atomics>
   // Claims the item before looking at top_; seq_cst keeps the two in order (see README.md, "pop against steal").
   bottom_.store(bottom, std::memory_order_seq_cst);
   std::int64_t top = top_.load(std::memory_order_seq_cst);
+  WEIR_ASSERT(top <= bottom + 1);  // thieves have not taken what was not there
   if (top < bottom) [[likely]] return own_ring_->slot(bottom).load(std::memory_order_relaxed);
   // At most one item is left, and thieves may be after it: whoever moves top_ has it.
   T item{};
@@ -146,6 +150,7 @@ steal_result<T> deque<T, Atomics>::steal(Wants&& wants) {
   if (!wants(item)) return {};
   if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
     return {T{}, true};
+  WEIR_ASSERT(item != T{});
   return {item, false, r->slot(top + 1).load(std::memory_order_relaxed)};
 }
 
@@ -164,7 +169,18 @@ std::size_t deque<T, Atomics>::size() const {
 }
 
 template <class T, class Atomics>
+bool deque<T, Atomics>::is_valid() const {
+  const std::int64_t top = top_.load(std::memory_order_relaxed), bottom = bottom_.load(std::memory_order_relaxed);
+  if (known_top_ > top || top > bottom || bottom - top > static_cast<std::int64_t>(capacity())) return false;
+  if (ring_.load(std::memory_order_relaxed) != own_ring_) return false;
+  for (std::int64_t i = top; i < bottom; i++)
+    if (own_ring_->slot(i).load(std::memory_order_relaxed) == T{}) return false;
+  return true;
+}
+
+template <class T, class Atomics>
 [[gnu::noinline]] void deque<T, Atomics>::grow(std::int64_t top, std::int64_t bottom) {
+  WEIR_ASSERT(static_cast<std::size_t>(bottom - top) == capacity());
   ring* bigger = make_ring(2 * (own_ring_->mask + 1), own_ring_);
   for (std::int64_t i = top; i < bottom; i++) bigger->slot(i).store(own_ring_->slot(i).load(std::memory_order_relaxed), std::memory_order_relaxed);
   own_ring_ = bigger;

@@ -26,6 +26,11 @@ class locked_queue {
   std::size_t size() const { return size_.load(std::memory_order_relaxed); }
   // Of the first task, a moment ago.
   task_hint first() const { return task_hint(first_.load(std::memory_order_relaxed)); }
+  // O(size).
+  bool is_valid() {
+    std::lock_guard guard(lock_);
+    return length_of(urgent_) + length_of(normal_) == size() && first_.load(std::memory_order_relaxed) == first_hint();
+  }
 
  private:
   struct list {
@@ -34,8 +39,14 @@ class locked_queue {
   };
   static task_hint hint_of(const frame* f) { return f->has_no_data() ? task_hint() : task_hint(f->hint); }
   list& front() { return urgent_.head != nullptr ? urgent_ : normal_; }
-  void note_first() {
-    first_.store(front().head != nullptr ? hint_of(front().head).bits() : 0, std::memory_order_relaxed);
+  std::uint16_t first_hint() { return front().head != nullptr ? hint_of(front().head).bits() : std::uint16_t{0}; }
+  void note_first() { first_.store(first_hint(), std::memory_order_relaxed); }
+  // More than any size if the list does not end with its tail.
+  static std::size_t length_of(const list& l) {
+    std::size_t n = 0;
+    const frame* last = nullptr;
+    for (const frame* f = l.head; f != nullptr; last = f, f = f->next) n++;
+    return last == l.tail ? n : ~std::size_t{0} / 2;
   }
 
   spin_lock lock_;
@@ -50,6 +61,7 @@ frame* locked_queue::pop(Wants&& wants) {
   std::lock_guard guard(lock_);
   list& l = front();
   frame* f = l.head;
+  WEIR_ASSERT((f == nullptr) == empty() && (f == nullptr) == (l.tail == nullptr));
   if (f == nullptr || !wants(hint_of(f), size())) return nullptr;
   l.head = f->next;
   if (l.head == nullptr) l.tail = nullptr;

@@ -19,6 +19,9 @@ class loop_post {
   // A count for each node: the lines in which who comes and goes counts are shared by its neighbours only.
   explicit loop_post(int nodes)
       : nodes_(nodes), visitors_(std::make_unique<visitors_of_node[]>(static_cast<std::size_t>(nodes))) {}
+  ~loop_post() { WEIR_ASSERT(!is_up() && everybody_has_left()); }
+  loop_post(const loop_post&) = delete;
+  loop_post& operator=(const loop_post&) = delete;
 
   // ---- The poster. Memory of the loop must not go before everybody_has_left().
 
@@ -63,9 +66,10 @@ class loop_post {
   void has_nothing_left() { loop_.store(nullptr, std::memory_order_relaxed); }
   // Returns who is to be told, or nobody.
   std::int32_t leave(int node) {
-    const bool last = visitors_[node].count.fetch_sub(1, std::memory_order_release) == 1;
+    const std::uint32_t before = visitors_[node].count.fetch_sub(1, std::memory_order_release);
+    WEIR_ASSERT(before > 0);
     Atomics::light_fence();
-    return last ? to_be_told_.load(std::memory_order_relaxed) : nobody;
+    return before == 1 ? to_be_told_.load(std::memory_order_relaxed) : nobody;
   }
 
   static constexpr std::int32_t nobody = -1;

@@ -33,6 +33,8 @@ class alignas(cache_line_bytes) node_queue {
       if (const ready_task t = normal_.try_pop(wanted)) return t.task();
     return rest_.pop(wants);
   }
+  // While nobody uses it.
+  bool is_valid() { return normal_.is_valid() && urgent_.is_valid() && rest_.is_valid(); }
   bool empty() const { return normal_.empty() && urgent_.empty() && rest_.empty(); }
   std::size_t size() const { return urgent_.size() + normal_.size() + rest_.size(); }
   // Of the first task, a moment ago.

@@ -17,6 +17,7 @@ TEST(node_queue, first_in_first_out_and_urgent_before_others) {
   EXPECT_EQ(q.pop(), nullptr);
   for (frame& f : frames) q.push(&f);
   EXPECT_FALSE(q.empty());
+  EXPECT_TRUE(q.is_valid());
   for (std::size_t i : {3u, 0u, 1u, 2u, 4u, 5u}) EXPECT_EQ(q.pop(), &frames[i]);
   EXPECT_TRUE(q.empty());
 }
@@ -26,6 +27,7 @@ TEST(node_queue, more_than_the_ring_holds_is_kept) {
   std::vector<frame> frames(10000);
   for (std::size_t i = 0; i < frames.size(); i++) frames[i].priority = i % 3 == 0 ? 1 : 0;
   for (frame& f : frames) q.push(&f);
+  EXPECT_TRUE(q.is_valid());
   std::size_t urgent = 0, all = 0;
   while (frame* f = q.pop()) {
     all++;
@@ -34,6 +36,7 @@ TEST(node_queue, more_than_the_ring_holds_is_kept) {
   }
   EXPECT_EQ(all, frames.size());
   EXPECT_EQ(urgent, (frames.size() + 2) / 3);
+  EXPECT_TRUE(q.is_valid());
   for (const frame& f : frames) EXPECT_EQ(f.priority, -1);
   EXPECT_TRUE(q.empty());
 }

@@ -12,6 +12,8 @@ namespace weir::sched {
 template <class Atomics = real_atomics>
 class shared_fence {
  public:
+  ~shared_fence() { WEIR_ASSERT(!is_under_way(turns_.load(std::memory_order_relaxed))); }
+
   // To be kept for passed_since(). The caller has fenced (seq_cst) after what other threads shall see.
   std::uint32_t turn() const { return turns_.load(std::memory_order_relaxed); }
 
@@ -19,6 +21,7 @@ class shared_fence {
   // False: another thread is passing one; the caller comes again. Never blocks but for its own fence.
   bool passed_since(std::uint32_t asked) {
     std::uint32_t now = turns_.load(std::memory_order_acquire);
+    WEIR_ASSERT(static_cast<std::int32_t>(now - asked) >= 0);
     if (static_cast<std::int32_t>(now - end_of_next(asked)) >= 0) return true;
     if (is_under_way(now) || !turns_.compare_exchange_strong(now, now + 1, std::memory_order_relaxed, std::memory_order_relaxed)) return false;
     Atomics::heavy_fence();

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cassert>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -36,8 +35,11 @@ class sleep_control {
       : workers_(workers),
         words_(std::make_unique<word[]>(static_cast<std::size_t>(workers))),
         keepers_(std::make_unique<keeper_of_place[]>(static_cast<std::size_t>(workers))) {
-    assert(workers > 0 && workers <= 32767);
+    WEIR_ASSERT(workers > 0 && workers <= 32767);
   }
+  ~sleep_control() { WEIR_ASSERT(is_valid()); }
+  sleep_control(const sleep_control&) = delete;
+  sleep_control& operator=(const sleep_control&) = delete;
 
   // ---- Publishers: any thread, after it has made work visible in some queue.
 
@@ -96,7 +98,9 @@ class sleep_control {
   // be borrowed, and it may look at queues, but take nothing. Both cost an operation on a line that hardly changes.
   void start_spinning(int worker) {
     word& mine = words_[worker];
-    mine.store(with(mine.load(std::memory_order_relaxed), spinning), std::memory_order_release);
+    const std::uint32_t now = mine.load(std::memory_order_relaxed);
+    WEIR_ASSERT(is(now, awake));
+    mine.store(with(now, spinning), std::memory_order_release);
   }
   bool is_lent(int worker) const {
     const std::uint32_t now = words_[worker].load(std::memory_order_relaxed);
@@ -131,6 +135,7 @@ class sleep_control {
   void keep(int worker, keeper& me) {
     word& its = words_[worker];
     const std::uint32_t now = its.load(std::memory_order_relaxed);
+    WEIR_ASSERT(is(now, lent) || is(now, kept) || is(now, recalled));
     if (is(now, lent)) {
       keepers_[worker].store(&me, std::memory_order_relaxed);
       kept_.fetch_add(1, std::memory_order_relaxed);
@@ -154,7 +159,9 @@ class sleep_control {
   // The borrower, which is searching, has found what it may not run: the worker's own thread goes on. A system call.
   void hand_over(int worker) {
     word& its = in_hand(worker);
-    its.store(with(its.load(std::memory_order_relaxed), awake), std::memory_order_release);
+    const std::uint32_t now = its.load(std::memory_order_relaxed);
+    WEIR_ASSERT(is(now, lent));
+    its.store(with(now, awake), std::memory_order_release);
     Atomics::wake_all(its);
   }
   // The borrower, which is searching or busy, has no use for the place any more: as if the worker fell asleep.
@@ -164,7 +171,9 @@ class sleep_control {
   void give_back(int worker, bool searching, AnyWorkLeft&& any_work_left, EverybodyAsleep&& everybody_asleep) {
     word& its = in_hand(worker);
     const std::uint64_t before = state_.fetch_add(searching ? one_sleeping - one_searching : one_sleeping, std::memory_order_relaxed);
-    its.store(with(its.load(std::memory_order_relaxed), asleep), std::memory_order_release);
+    const std::uint32_t now = its.load(std::memory_order_relaxed);
+    WEIR_ASSERT(is(now, lent));
+    its.store(with(now, asleep), std::memory_order_release);
     Atomics::fence(std::memory_order_seq_cst);
     const bool others_idle = sleeping_in(before) > 0 || searching_in(before) > (searching ? 1 : 0);
     if (any_work_left(!others_idle)) claim(worker);
@@ -246,6 +255,19 @@ class sleep_control {
       if (is(words_[w].load(std::memory_order_relaxed), lent_waiting)) return true;
     return false;
   }
+  // While nobody calls anything else: the counts are those of the words, and nobody keeps a place that is not kept.
+  bool is_valid() const {
+    int resting = 0, places_kept = 0;
+    for (int w = 0; w < workers_; w++) {
+      const std::uint32_t now = words_[w].load(std::memory_order_relaxed);
+      if (is(now, recalled)) return false;
+      resting += rests(now) ? 1 : 0;
+      places_kept += is(now, kept) ? 1 : 0;
+    }
+    const std::uint64_t state = state_.load(std::memory_order_relaxed);
+    return sleeping_in(state) == resting && searching_in(state) >= 0 && searching_in(state) <= workers_ - resting &&
+           kept_.load(std::memory_order_relaxed) == places_kept;
+  }
   int searching() const { return searching_in(state_.load(std::memory_order_relaxed)); }
   // Counts wake-ups, modulo 2^32. The same number before and after everybody was seen asleep: nobody was woken between.
   std::uint32_t wake_epoch() const { return static_cast<std::uint32_t>(state_.load(std::memory_order_relaxed) >> 32); }
@@ -313,10 +335,11 @@ class sleep_control {
   word& in_hand(int worker) {
     word& its = words_[worker];
     std::uint32_t now = its.load(std::memory_order_relaxed);
+    WEIR_ASSERT(is(now, awake) || is(now, lent) || is(now, kept) || is(now, recalled));
     if (!is(now, kept) && !is(now, recalled)) return its;
     do now = settled(its);
     while (!its.compare_exchange_weak(now, with(now, lent), std::memory_order_acquire, std::memory_order_relaxed));
-    kept_.fetch_sub(1, std::memory_order_relaxed);
+    is_kept_no_more();
     return its;
   }
   // Not while its own thread finds out: that takes as long as a heavy fence.
@@ -331,6 +354,17 @@ class sleep_control {
     if (is_inside(visits)) me.visits.store(visits + 1, std::memory_order_release);
   }
 
+  // Whoever has moved the word from asleep counts that: the worker counted itself before its word said so.
+  void count_out(std::uint64_t change) {
+    [[maybe_unused]] const std::uint64_t before = state_.fetch_add(change - one_sleeping, std::memory_order_relaxed);
+    WEIR_ASSERT(sleeping_in(before) > 0);
+  }
+  // By whoever has moved the word from kept: the keeper counted it before the word said so.
+  void is_kept_no_more() {
+    [[maybe_unused]] const int before = kept_.fetch_sub(1, std::memory_order_relaxed);
+    WEIR_ASSERT(before > 0);
+  }
+
   // The caller has fenced.
   bool claim(int worker) {
     word& its = words_[worker];
@@ -338,7 +372,7 @@ class sleep_control {
     if (!rests(now)) return false;
     while (!its.compare_exchange_weak(now, with(now, woken(now)), std::memory_order_acq_rel, std::memory_order_relaxed))
       if (!rests(now)) return false;
-    state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_relaxed);
+    count_out(one_wake + one_searching);
     if (is(now, lent_waiting)) Atomics::wake_all(its);  // its own thread may sleep there, too
     else Atomics::wake_one(its);
     return true;
@@ -350,7 +384,7 @@ class sleep_control {
     do {
       if (!is(now, from)) return false;
     } while (!its.compare_exchange_weak(now, with(now, lent) + one_loan, std::memory_order_acquire, std::memory_order_relaxed));
-    if (from == asleep) state_.fetch_add(one_wake + one_searching - one_sleeping, std::memory_order_relaxed);
+    if (from == asleep) count_out(one_wake + one_searching);
     if ((now & untended) != 0) Atomics::wake_one(its);
     return true;
   }
@@ -358,7 +392,7 @@ class sleep_control {
   // What a worker does before it looks at all queues for the last time. True: everybody is asleep now.
   bool falls_asleep(word& mine, std::uint32_t resting) {
     const std::uint32_t now = mine.load(std::memory_order_relaxed);
-    assert(is(now, awake) || is(now, lent));
+    WEIR_ASSERT(is(now, awake) || is(now, lent));
     const std::uint64_t before = state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
     mine.store(with(now, resting), std::memory_order_release);  // who claims it counts back what is counted by now
     Atomics::fence(std::memory_order_seq_cst);
@@ -443,7 +477,7 @@ class sleep_control {
     Atomics::heavy_fence();
     const bool away = !is_inside(its.load(std::memory_order_acquire));
     if (away) {
-      kept_.fetch_sub(1, std::memory_order_relaxed);
+      is_kept_no_more();
       start_searching();
     }
     mine.store(away ? with(seen, awake) : seen, std::memory_order_release);
@@ -452,7 +486,7 @@ class sleep_control {
   }
   bool moves_back(word& mine) {
     if (!moves(mine, asleep, awake)) return false;
-    state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
+    count_out(one_searching);
     return true;
   }
 
@@ -461,7 +495,7 @@ class sleep_control {
   template <class AnyWorkLeft>
   bool cancel(int worker, std::uint32_t resting, std::uint32_t before, AnyWorkLeft&& any_work_left) {
     if (moves(words_[worker], resting, before)) {
-      state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
+      count_out(one_searching);
       return true;
     }
     if (resting == asleep) wait_until_awake(worker, any_work_left);

@@ -220,6 +220,23 @@ TEST(waiting_threads, run_at_once_what_they_create_if_they_may) {
   }
 }
 
+// What such a task creates in its own scope is counted there in advance, until the thread leaves the place.
+TEST(waiting_threads, leave_no_credits_in_a_place) {
+  const watchdog dog(60);
+  runtime rt({.workers = 2, .machine = "nodes:1 cpus:2", .spawn_executes_outside_tasks = true});
+  for (int round = 0; round < 10; round++) {
+    scope s(rt);
+    std::atomic<int> done{0};
+    for (int i = 0; i < 3000; i++)
+      s.spawn([&] {
+        for (int k = 0; k < 3; k++) s.spawn([&] { done++; });
+      });
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // the place is its worker's again
+    s.wait();
+    ASSERT_EQ(done, 9000);
+  }
+}
+
 // One of the two workers goes on taking what this thread creates; the other one holds a task that it does not run.
 TEST(waiting_threads, do_not_keep_workers_from_others_by_creating_for_ever) {
   const watchdog dog(120);

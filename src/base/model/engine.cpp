@@ -6,9 +6,16 @@
 #include <exception>
 #include <utility>
 
+#include "base/assert.hpp"
+
 namespace weir::model {
 namespace {
 engine* active = nullptr;
+
+// What the code under test asserts; outside of runs it ends the program as ever.
+void fail_run(const char* what) {
+  if (active != nullptr) active->fail(what);
+}
 
 std::memory_order weaker(weakening without, std::memory_order order, part what) {
   using enum std::memory_order;
@@ -41,6 +48,7 @@ bool engine::run(const std::function<void()>& body, bool bound_preemptions) {
   bounded_ = bound_preemptions;
   current_ = 0;
   active = this;
+  on_broken_invariant = &fail_run;
   spawn(body, site::current());
   give_turn(0);
   fiber::switch_to(outside_, at(0).stack);

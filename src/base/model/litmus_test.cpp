@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "base/model/model_gtest.hpp"
 
 namespace weir::model {
@@ -551,6 +552,15 @@ TEST(explorer, more_threads_than_a_test_may_have) {
         for (int i = 0; i < max_threads; i++) threads.push_back(std::make_unique<thread>([] {}));
       },
       "at most 8 threads");
+}
+
+TEST(explorer, a_broken_invariant_fails_the_run) {
+  expect_fails(
+      [] {
+        atomic<int> x{0};
+        parallel([&] { x.store(1, relaxed); }, [&] { WEIR_ASSERT(x.load(relaxed) == 0); });
+      },
+      "invariant broken: x.load(relaxed) == 0");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ class engine::part_of_thread {
         failing_wait_(s.failing_wait.load(std::memory_order_relaxed)), floors_(s.floors) {}
   static void clear(slot& s) { part_of_thread().put_back(s); }
   void put_back(slot& s) const {
+    WEIR_ASSERT(s.credits == 0);
     const bool others_were_here = s.queues.running != running_;
     if (others_were_here && s.log != nullptr) s.had_since_ticks = s.log->now();
     s.depth = depth_;
@@ -45,6 +46,7 @@ class engine::part_of_thread {
 // What belongs to the task and its thread must not go along with the place.
 void engine::gives_place_away(slot& s) {
   return_credits(s, 0);
+  WEIR_ASSERT(s.credits == 0);
   counts_as_busy_in_loops(s);
 }
 
@@ -116,6 +118,7 @@ class engine::away {
       owner_.has_place(*guest, borrowed_);
     }
     if (has_left_) take_place_back();
+    WEIR_ASSERT(place_.elsewhere > 0);
     place_.elsewhere--;
     owner_.blocking_.fetch_sub(1, std::memory_order_relaxed);
   }

@@ -41,6 +41,7 @@ class bulk_worker {
     outer_ = std::exchange(slot_.bulk, this);
     if (b.range) run_range(b.task[0], b.task[1]);
     else take(b.task, b.count);
+    WEIR_ASSERT(slot_.bulk == this && count_ == 0 && range_begin_ == range_end_);
     slot_.bulk = outer_;
     if (executed_ > looked_at_) note_time();
     slot_.bulk_tasks.add(executed_ - 1);
@@ -128,6 +129,7 @@ class bulk_worker {
       return;
     }
     if (count_ == most_held) give_oldest();
+    WEIR_ASSERT(count_ < most_held);
     held_[count_++] = t;
   }
 
@@ -235,6 +237,7 @@ void engine::check(const bulk_places& places, std::size_t tasks) const {
 void engine::start(bulk_run& r) {
   const auto all = static_cast<index>(r.way.first().size());
   const index bounds[2] = {0, all};
+  WEIR_ASSERT(r.way.counts_are_set());
   if (all == 0) return;
   if (frame* const f = bulk_worker::make(current(), r, bounds, 2, true, -1); f != nullptr) submit(f);
 }

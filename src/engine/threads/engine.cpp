@@ -75,6 +75,21 @@ std::uint64_t an_eighth_of_memory(const machine::description& m) {
   return std::min(bytes, m.memory_limit_bytes != 0 ? m.memory_limit_bytes : bytes) / 8;
 }
 
+// Nothing of a task is left in it.
+bool is_at_rest(const slot& s) {
+  return s.holds_no_task() && s.queues.running == nullptr && s.credits == 0 && s.bulk == nullptr &&
+         s.loop == nullptr && s.loops == nullptr && s.nested_waits.load(std::memory_order_relaxed) == 0 &&
+         s.flow.ready.empty();
+}
+
+// They have ended. Guests may still let go of something.
+[[maybe_unused]] bool workers_are_at_rest(const engine& e) {
+  bool all = true;
+  e.for_each_slot([&](const slot& s) { all &= s.index() >= e.scheduler().worker_count() || is_at_rest(s); });
+  const sched::sleep_control<>& sleep = e.scheduler().sleep;
+  return all && sleep.is_valid() && sleep.sleeping() == 0 && sleep.searching() == 0 && sleep.places_kept() == 0;
+}
+
 std::vector<int> os_nodes_of(const machine::description& m) {
   std::vector<int> nodes;
   for (const auto& n : m.nodes) nodes.push_back(n.os_index);
@@ -132,6 +147,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
 engine::~engine() {
   leave_registry();
   stop();
+  WEIR_ASSERT(quiescent());
 }
 
 void engine::enter_registry() {
@@ -182,6 +198,7 @@ void engine::stop() {
   for (os::thread& t : threads_) t.join();
   threads_.clear();
   substitutes_.end();
+  WEIR_ASSERT(workers_are_at_rest(*this));
 }
 
 void engine::throw_forked() {

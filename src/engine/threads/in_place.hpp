@@ -13,8 +13,10 @@ class engine::in_place {
   in_place(const engine& e, slot& s, const stack_floors& floors)
       : slot_(s), floors_(std::exchange(s.floors, floors)), used_before_(used_last), worker_before_(as_worker) {
     used_last = as_worker = {e.id_, &s};
+    WEIR_ASSERT(s.holds_no_task() && s.credits == 0);
   }
   ~in_place() {
+    WEIR_ASSERT(slot_.depth == 0 && slot_.credits == 0);
     slot_.floors = floors_;
     used_last = used_before_;
     as_worker = worker_before_;

@@ -14,6 +14,11 @@ namespace weir::engine {
 // of them sees the other.
 class monitor {
  public:
+  monitor() = default;
+  ~monitor() { WEIR_ASSERT(first_ == nullptr && !anybody_sleeps()); }
+  monitor(const monitor&) = delete;
+  monitor& operator=(const monitor&) = delete;
+
   // `about`: what done() is about, only compared with what others call by that address.
   template <class Done>
   void sleep_until(const void* about, Done&& done) {

@@ -81,6 +81,7 @@ inline bool engine::count_created(slot& s, scope_state* scope) {
     scope->outstanding.fetch_add(credit_batch, std::memory_order_relaxed);
     s.credits = credit_batch;
   }
+  WEIR_ASSERT(s.credits > 0);
   s.credits--;
   return true;
 }
@@ -249,6 +250,7 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, const detail::
     }
     if (timed) note_time(s, ops, begin, os::now_ns());
     if (timed && s.outside != nullptr) s.queues.hunts.sizes().note_wait();  // its creator will wait for the scope that it has made
+    WEIR_ASSERT(s.queues.running == &here && s.depth > 0);
     s.queues.running = outer;
     s.depth--;
   }
@@ -279,6 +281,7 @@ bool engine::run_in_place(slot& guest, scope_state* scope, const detail::task_op
     const in_place here(*this, *place, guest.floors);
     place->older_tasks_end = place->queues.normal.end();
     run_counted_at_once(*place, scope, ops, run, body);
+    return_credits(*place, 0);  // of a task that created others in the scope that the place's last one had, too
   }
   leave_after_creating(guest, *place);
   return true;

@@ -25,6 +25,7 @@ substitute* substitutes::take_parked(int worker) {
   if (s == nullptr) return nullptr;
   *at = s->next_parked_;
   parked_count_--;
+  WEIR_ASSERT(is_valid());
   s->served_ = worker;
   return s;
 }
@@ -80,6 +81,21 @@ void substitutes::put(substitute& s) {
   s.next_parked_ = parked_;
   parked_ = &s;
   parked_count_++;
+  WEIR_ASSERT(is_valid());
+}
+
+bool substitutes::is_valid() const {
+  std::size_t parked = 0;
+  for (const substitute* s = parked_; s != nullptr; s = s->next_parked_) {
+    if (s->ended_ || ++parked > parked_count_) return false;
+  }
+  return parked == parked_count_;
+}
+
+bool substitutes::all_are_parked() const {
+  std::size_t ended = 0;
+  for (const substitute& s : all_) ended += s.ended_ ? 1 : 0;
+  return parked_count_ + ended == all_.size();
 }
 
 slot* substitutes::await_place(substitute& self) {
@@ -117,6 +133,7 @@ void substitutes::end() noexcept {
     real_atomics::wake_one(s.calls_);
   }
   for (substitute& s : all_) s.thread_.reset();
+  WEIR_ASSERT(is_valid() && all_are_parked());
 }
 
 }  // namespace weir::engine

@@ -60,6 +60,9 @@ class substitutes {
   substitute* start(int worker) noexcept;
   substitute& without_thread(int worker);
   void put(substitute&);
+  // By who has the lock: those that are parked are counted, and none of them has ended.
+  bool is_valid() const;
+  bool all_are_parked() const;  // or have ended
 
   const os::stack_size stack_;
   const std::size_t most_parked_;

@@ -44,6 +44,10 @@ class turn {
 // Of one place, first come first served.
 class place_turns {
  public:
+  place_turns() = default;
+  place_turns(const place_turns&) = delete;
+  place_turns& operator=(const place_turns&) = delete;
+
   // By who has the place, between two tasks: it should look whether somebody is ready who has a task on its stack. Of
   // many that wait for a condition most are not, so then it looks as much less often. One load if nobody waits.
   bool is_due() {
@@ -89,6 +93,7 @@ class place_turns {
     const std::lock_guard guard(mutex_);
     static_cast<void>(take([&t](const turn& other) { return &other == &t; }));
   }
+  ~place_turns() { WEIR_ASSERT(first_ == nullptr && is_valid()); }
   template <class F>
   void for_each(F&& f) {
     const std::lock_guard guard(mutex_);
@@ -113,12 +118,27 @@ class place_turns {
     if (t == nullptr) return nullptr;
     *at = t->next_;
     count(*t, -1);
+    WEIR_ASSERT(is_valid());
     return t;
   }
   void append(turn& t) {
     t.next_ = nullptr;
     *find([](const turn&) { return false; }) = &t;
     count(t, 1);
+    WEIR_ASSERT(is_valid());
+  }
+  // By who has the lock: the counts are those of the list.
+  bool is_valid() const {
+    std::int32_t in_list = 0, waiting = 0, back = 0;
+    for (const turn* t = first_; t != nullptr; t = t->next_) {
+      in_list++;
+      if (t->has_no_task) continue;
+      waiting++;
+      if (t->when_ == nullptr) back++;
+    }
+    return in_list == in_list_.load(std::memory_order_relaxed) &&
+           waiting == waiting_.load(std::memory_order_relaxed) &&
+           back == back_.load(std::memory_order_relaxed);
   }
   void count(const turn& t, int by) {
     add_to(in_list_, by);

@@ -30,6 +30,7 @@ bool engine::quiescent() const {
   for_each_slot([&](const slot& s) { finished += s.queues.finished.read(); });
   atomic_fence(std::memory_order_seq_cst);
   for_each_slot([&](const slot& s) { spawned += s.queues.spawned.read(); });
+  WEIR_ASSERT(finished <= spawned);
   return finished == spawned;
 }
 
@@ -251,6 +252,7 @@ class nested_wait {
   ~nested_wait() {
     all_.fetch_sub(1, std::memory_order_relaxed);
     slot_.failing_wait.store(outer_, std::memory_order_relaxed);
+    WEIR_ASSERT(slot_.nested_waits.load(std::memory_order_relaxed) > 0);
     change_by(-1);
   }
   nested_wait(const nested_wait&) = delete;

@@ -46,6 +46,7 @@ class pools {
  public:
   pools(os::memory_backend&, std::vector<int>, bool) {}
   int node_of(const void*) const { return 0; }
+  bool nothing_is_in_use() const { return true; }  // `live` is what tests look at
 };
 
 class cache {
