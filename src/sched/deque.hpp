@@ -43,7 +43,7 @@ class deque {
   void push(T item);
   // Owner only. The item pushed last, or T{} if there is none. Some 10 ns; one seq_cst store unless empty.
   T pop();
-  // Any thread. The item pushed first, if `wants(item)`.
+  // Any thread. The item pushed first, if `wants(item)`. It may be asked about one that is gone, and about T{}.
   template <class Wants>
   steal_result<T> steal(Wants&& wants);
   steal_result<T> steal() {
@@ -156,8 +156,9 @@ steal_result<T> deque<T, Atomics>::steal(Wants&& wants) {
 
 template <class T, class Atomics>
 T deque<T, Atomics>::first() const {
-  const std::int64_t top = top_.load(std::memory_order_seq_cst);
-  if (top >= bottom_.load(std::memory_order_seq_cst)) return T{};
+  const std::int64_t top = top_.load(std::memory_order_relaxed);
+  // Acquire: unless somebody takes it meanwhile, the slot holds what was pushed there.
+  if (top >= bottom_.load(std::memory_order_acquire)) return T{};
   return ring_.load(std::memory_order_acquire)->slot(top).load(std::memory_order_relaxed);
 }
 

@@ -34,6 +34,18 @@ struct fixture {
   }
   void pop() { take(tasks.pop()); }
   void steal() { take(tasks.steal().item); }
+  // Takes what was pushed first if that is item i. What a thief is asked about may be gone by then.
+  bool steal_only(int i) {
+    item* const only = &items[static_cast<std::size_t>(i)];
+    const auto got = tasks.steal([&](item* it) {
+      require(it == nullptr || is_one(it), "a thief is asked about what was never pushed");
+      return it == only;
+    });
+    require(!got || got.item == only, "a thief has got what it did not want");
+    take(got.item);
+    return static_cast<bool>(got);
+  }
+  bool is_one(const item* it) const { return it >= items.data() && it < items.data() + items.size(); }
   // After all threads have ended: what was not taken is still there.
   void drain(int pushed) {
     while (item* i = tasks.pop()) take(i);
@@ -112,24 +124,92 @@ TEST(deque_model, a_thief_that_loses_is_told_so) {
   });
 }
 
-TEST(deque_model, empty_after_a_fence_sees_pushes_before_the_fence) {
+// A thief that leaves alone what it is asked about changes nothing, whoever else takes it meanwhile.
+TEST(deque_model, a_thief_that_is_choosy) {
   expect_passes([] {
     fixture f;
-    model::atomic<int> sleepy{0};
-    bool seen_by_pusher = false, seen_by_sleeper = false;
+    parallel([&] { f.push(0), f.push(1), f.pop(); }, [&] { f.steal_only(1); }, [&] { f.steal(); });
+    f.drain(2);
+  });
+}
+
+// What it is asked about is gone meanwhile, and the slot holds another item, or is in another ring.
+TEST(deque_model, a_choosy_thief_is_late) {
+  expect_passes([] {
+    fixture f;
+    parallel([&] { f.push(0), f.push(1), f.push(2), f.push(3); }, [&] { f.steal_only(2); },
+             [&] { f.steal(), f.steal(); });
+    f.drain(4);
+  });
+}
+
+TEST(deque_model, what_is_refused_stays) {
+  expect_passes([] {
+    fixture f;
+    f.push(0), f.push(1);
     parallel(
         [&] {
-          f.push(0);
-          model_atomics::fence(std::memory_order_seq_cst);
-          seen_by_pusher = sleepy.load(std::memory_order_relaxed) == 1;
+          require(!f.steal_only(1), "behind the first one's back");
+          require(!f.tasks.steal([](item*) { return false; }).lost_race, "lost a race that it did not run");
         },
-        [&] {
-          sleepy.store(1, std::memory_order_relaxed);
-          model_atomics::fence(std::memory_order_seq_cst);
-          seen_by_sleeper = !f.tasks.empty();
-        });
-    require(seen_by_pusher || seen_by_sleeper, "a push nobody knows of");
+        [&] { require(f.tasks.first() == &f.items[0], "the first one is gone, and nobody took it"); });
+    f.steal();
+    require(f.items[0].taken == 1, "the first one was refused, and is not the first any more");
+    f.drain(2);
   });
+}
+
+// Slots that are written again, in two rings.
+TEST(deque_model, the_first_one_was_pushed) {
+  expect_passes([] {
+    fixture f;
+    parallel([&] { f.push(0), f.push(1), f.pop(), f.push(2), f.push(3); },
+             [&] {
+               const item* const it = f.tasks.first();
+               require(it == nullptr || f.is_one(it), "the first one was never pushed");
+             },
+             [&] { f.steal(); });
+    f.drain(4);
+  });
+}
+
+TEST(deque_model, what_is_not_empty_has_a_first) {
+  expect_passes([] {
+    fixture f;
+    parallel([&] { f.push(0), f.push(1), f.push(2); },
+             [&] {
+               if (!f.tasks.empty()) require(f.tasks.first() == &f.items[0], "not empty, and the first is not there");
+             });
+    f.drain(3);
+  });
+}
+
+// Who falls asleep looks after a fence: whether it is empty, and what is first where that makes a difference.
+template <class Look>
+void a_look_after_a_fence(Look&& sees_something) {
+  fixture f;
+  model::atomic<int> sleepy{0};
+  bool seen_by_pusher = false, seen_by_sleeper = false;
+  parallel(
+      [&] {
+        f.push(0);
+        model_atomics::fence(std::memory_order_seq_cst);
+        seen_by_pusher = sleepy.load(std::memory_order_relaxed) == 1;
+      },
+      [&] {
+        sleepy.store(1, std::memory_order_relaxed);
+        model_atomics::fence(std::memory_order_seq_cst);
+        seen_by_sleeper = sees_something(f.tasks);
+      });
+  require(seen_by_pusher || seen_by_sleeper, "a push nobody knows of");
+}
+
+TEST(deque_model, empty_after_a_fence_sees_pushes_before_the_fence) {
+  expect_passes([] { a_look_after_a_fence([](const auto& tasks) { return !tasks.empty(); }); });
+}
+
+TEST(deque_model, first_after_a_fence_sees_pushes_before_the_fence) {
+  expect_passes([] { a_look_after_a_fence([](const auto& tasks) { return tasks.first() != nullptr; }); });
 }
 
 // The tests above notice when an order is missing.
