@@ -50,8 +50,8 @@ class inbox {
     }
   }
 
-  // Any thread. The oldest item, if `wants(item)`; T{} if not, or if the inbox is empty (or if the producer of the
-  // oldest item is not done yet).
+  // Any thread. The oldest item, if `wants(item)`, which may be asked about one that is gone; T{} if not, or if the
+  // inbox is empty (or if the producer of the oldest item is not done yet).
   template <class Wants>
   T try_pop(Wants&& wants) {
     std::uint64_t position = head_.load(std::memory_order_relaxed);
