@@ -41,6 +41,22 @@ TEST(deque, the_owner_takes_the_newest_and_a_thief_the_oldest) {
   EXPECT_EQ(d.pop(), nullptr);
 }
 
+TEST(deque, a_thief_takes_the_oldest_only_if_it_wants_it) {
+  int items[2];
+  int_deque d(2);
+  EXPECT_EQ(d.first(), nullptr);
+  for (int& i : items) d.push(&i);
+  const auto wants = [&](int i) { return [&, i](int* it) { return it == &items[i]; }; };
+  EXPECT_EQ(d.first(), &items[0]);
+  EXPECT_FALSE(d.steal(wants(1)));
+  EXPECT_FALSE(d.steal(wants(1)).lost_race);
+  EXPECT_EQ(d.first(), &items[0]);
+  EXPECT_EQ(d.steal(wants(0)).item, &items[0]);
+  EXPECT_EQ(d.first(), &items[1]);
+  EXPECT_EQ(d.steal(wants(1)).item, &items[1]);
+  EXPECT_EQ(d.first(), nullptr);
+}
+
 TEST(deque, grows_and_keeps_order) {
   std::vector<int> items(1000);
   int_deque d(2);
@@ -71,49 +87,64 @@ TEST(deque, does_not_grow_when_items_come_and_go) {
   EXPECT_EQ(d.capacity(), 4u);
 }
 
-// One owner that pushes and pops in bursts, thieves that take what they can: every item exactly once.
-TEST(deque_stress, every_item_is_taken_exactly_once) {
-  constexpr std::size_t count = 2'000'000;
-  constexpr int thieves = 3;
-  std::vector<int> items(count);
-  std::vector<atomic<int>> taken(count);
-  int_deque d(2);
-  atomic<bool> over{false};
-  auto take = [&](int* i) { taken[static_cast<std::size_t>(i - items.data())].fetch_add(1, std::memory_order_relaxed); };
+// One owner that pushes and pops in bursts, and thieves: every item exactly once.
+struct stress {
+  static constexpr std::size_t count = 2'000'000;
+  static constexpr std::size_t thieves = 3;
+  std::vector<int> items = std::vector<int>(count);
+  std::vector<atomic<int>> taken = std::vector<atomic<int>>(count);
+  int_deque d{2};
 
-  std::vector<std::size_t> stolen(thieves);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < thieves; t++)
-    threads.emplace_back([&, t] {
-      while (!over.load(std::memory_order_acquire)) {
-        if (auto got = d.steal()) {
-          EXPECT_EQ(*got.item, 1);  // what the owner wrote before it pushed
-          take(got.item);
-          stolen[static_cast<std::size_t>(t)]++;
-        } else {
-          std::this_thread::yield();
-        }
-      }
-    });
-
-  std::size_t next = 0;
-  std::size_t popped = 0;
-  for (std::size_t burst = 1; next < count; burst = burst % 7 + 1) {
-    for (std::size_t i = 0; i < 2 * burst && next < count; i++) {
-      items[next] = 1;
-      d.push(&items[next++]);
-    }
-    for (std::size_t i = 0; i < burst; i++)
-      if (int* got = d.pop()) take(got), popped++;
+  std::size_t index_of(const int* i) const { return static_cast<std::size_t>(i - items.data()); }
+  void take(const int* i) {
+    EXPECT_EQ(*i, 1);  // what the owner wrote before it pushed
+    taken[index_of(i)].fetch_add(1, std::memory_order_relaxed);
   }
-  while (int* got = d.pop()) take(got), popped++;
-  over.store(true, std::memory_order_release);
-  for (auto& t : threads) t.join();
+  void own() {
+    std::size_t next = 0;
+    for (std::size_t burst = 1; next < count; burst = burst % 7 + 1) {
+      for (std::size_t i = 0; i < 2 * burst && next < count; i++) {
+        items[next] = 1;
+        d.push(&items[next++]);
+      }
+      for (std::size_t i = 0; i < burst; i++)
+        if (const int* got = d.pop()) take(got);
+    }
+    while (const int* got = d.pop()) take(got);
+  }
+  // steal(t) is what thief t does again and again; it yields after what was in vain.
+  template <class Steal>
+  void run(Steal&& steal) {
+    atomic<bool> over{false};
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < thieves; t++)
+      threads.emplace_back([&, t] {
+        while (!over.load(std::memory_order_acquire))
+          if (const int* got = steal(t)) take(got);
+          else std::this_thread::yield();
+      });
+    own();
+    over.store(true, std::memory_order_release);
+    for (auto& t : threads) t.join();
+    for (std::size_t i = 0; i < count; i++) ASSERT_EQ(taken[i].load(std::memory_order_relaxed), 1) << "item " << i;
+  }
+};
 
-  std::size_t total = popped;
-  for (std::size_t s : stolen) total += s;
-  EXPECT_EQ(total, count);
-  for (std::size_t i = 0; i < count; i++) ASSERT_EQ(taken[i].load(std::memory_order_relaxed), 1) << "item " << i;
+TEST(deque_stress, every_item_is_taken_exactly_once) {
+  stress s;
+  s.run([&](std::size_t) { return s.d.steal().item; });
+}
+
+// Each thief wants its own items only, and none gets another's. They look at what is first before they try.
+TEST(deque_stress, thieves_that_are_choosy) {
+  stress s;
+  s.run([&](std::size_t thief) -> const int* {
+    const auto wants = [&](const int* i) { return i != nullptr && s.index_of(i) % stress::thieves == thief; };
+    if (!wants(s.d.first())) return nullptr;
+    const int* const got = s.d.steal(wants).item;
+    EXPECT_TRUE(got == nullptr || wants(got));
+    return got;
+  });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -39,6 +40,21 @@ TEST(inbox, refuses_when_full_and_accepts_again) {
   EXPECT_TRUE(box.empty());
 }
 
+TEST(inbox, the_oldest_is_taken_only_if_it_is_wanted) {
+  int items[2];
+  int_inbox box(2);
+  EXPECT_EQ(box.first(), nullptr);
+  for (int& i : items) EXPECT_TRUE(box.try_push(&i));
+  const auto wants = [&](int i) { return [&, i](int* it) { return it == &items[i]; }; };
+  EXPECT_EQ(box.first(), &items[0]);
+  EXPECT_EQ(box.try_pop(wants(1)), nullptr);
+  EXPECT_EQ(box.first(), &items[0]);
+  EXPECT_EQ(box.try_pop(wants(0)), &items[0]);
+  EXPECT_EQ(box.first(), &items[1]);
+  EXPECT_EQ(box.try_pop(wants(1)), &items[1]);
+  EXPECT_EQ(box.first(), nullptr);
+}
+
 TEST(inbox, goes_round_many_times) {
   int items[3];
   int_inbox box(2);
@@ -49,7 +65,9 @@ TEST(inbox, goes_round_many_times) {
   }
 }
 
-TEST(inbox_stress, every_item_arrives_exactly_once) {
+// pop(box, c) is what consumer c does until all items have arrived; it yields after what was in vain.
+template <class Pop>
+void every_item_arrives_exactly_once(Pop&& pop) {
   constexpr std::size_t per_producer = 60'000;
   constexpr std::size_t producers = 3, consumers = 2;
   std::vector<int> items(producers * per_producer);
@@ -66,11 +84,11 @@ TEST(inbox_stress, every_item_arrives_exactly_once) {
       }
     });
   for (std::size_t c = 0; c < consumers; c++)
-    threads.emplace_back([&] {
+    threads.emplace_back([&, c] {
       // Items of one producer arrive in order.
       std::vector<int*> newest(producers, nullptr);
       while (left.load(std::memory_order_relaxed) > 0) {
-        int* got = box.try_pop();
+        int* got = pop(box, c);
         if (got == nullptr) {
           std::this_thread::yield();
           continue;
@@ -85,7 +103,23 @@ TEST(inbox_stress, every_item_arrives_exactly_once) {
       }
     });
   for (auto& t : threads) t.join();
-  for (std::size_t i = 0; i < items.size(); i++) ASSERT_EQ(taken[i].load(std::memory_order_relaxed), 1) << "item " << i;
+  for (std::size_t i = 0; i < items.size(); i++)
+    ASSERT_EQ(taken[i].load(std::memory_order_relaxed), 1) << "item " << i;
+}
+
+TEST(inbox_stress, every_item_arrives_exactly_once) {
+  every_item_arrives_exactly_once([](int_inbox& box, std::size_t) { return box.try_pop(); });
+}
+
+// Each consumer wants its own items only, and none gets another's. They look at what is first before they try.
+TEST(inbox_stress, consumers_that_are_choosy) {
+  every_item_arrives_exactly_once([](int_inbox& box, std::size_t consumer) -> int* {
+    const auto wants = [&](const int* i) { return reinterpret_cast<std::uintptr_t>(i) / sizeof(int) % 2 == consumer; };
+    if (!wants(box.first())) return nullptr;
+    int* const got = box.try_pop(wants);
+    EXPECT_TRUE(got == nullptr || wants(got));
+    return got;
+  });
 }
 
 }  // namespace
