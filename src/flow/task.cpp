@@ -228,8 +228,8 @@ bool waits_for_end_of(const frame& waiting, frame& running) {
 }
 
 void give_first_version(context& c, datum& d, const void* values) {
-  static const detail::task_ops nothing{nullptr, nullptr};
-  frame* f = create_frame(c, nullptr, &nothing, {.name = d.name}, detail::size_of_frame({.name = d.name}, 1, 0, 0, 1));
+  // No operations: it never runs.
+  frame* f = create_frame(c, nullptr, nullptr, {.name = d.name}, detail::size_of_frame({.name = d.name}, 1, 0, 0, 1));
   detail::cursor at{f};
   version& v = detail::put_version(at, detail::version_kind::replace, &d, d.bytes);
   try {
@@ -242,7 +242,7 @@ void give_first_version(context& c, datum& d, const void* values) {
   find_out_place(c, v);
   v.heir = nullptr;
   v.users.store(version::while_current, std::memory_order_relaxed);
-  v.waiters.store(version::published_mark(), std::memory_order_release);
+  v.waiters.store(version::published_mark(), std::memory_order_relaxed);  // others are handed the datum
   f->state.store(frame_state::done, std::memory_order_relaxed);
   replace_current(c, d, v);
 }

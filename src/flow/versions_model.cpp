@@ -233,6 +233,20 @@ void a_version_is_replaced_while_its_reader_is_running(first how) {
 TEST(version_model, a_version_is_replaced_while_its_reader_is_running) { expect_passes([] { a_version_is_replaced_while_its_reader_is_running(first::together); }); }
 TEST(version_model, a_version_is_replaced_while_a_reader_runs_that_was_alone) { expect_passes([] { a_version_is_replaced_while_its_reader_is_running(first::alone); }); }
 
+TEST(version_model, a_first_value_is_replaced_while_its_reader_is_running) {
+  expect_passes([] {
+    world w;
+    test_datum x;
+    const number given = 7;
+    give_first_version(w.d.c, x, &given);
+    number seen = 0;
+    w.a.spawn({.in = {&x}}, &seen);
+    parallel([&] { w.a.run_all(); }, [&] { w.b.spawn({.out = {&x}}), w.b.run_all(); });
+    require(w.ran() == 2 && seen == given, "the reader did not read what the datum began with");
+    w.b.forget(x);
+  });
+}
+
 TEST(version_model, one_becomes_alone_while_another_runs_a_reader) {
   expect_passes([] {
     world w;
