@@ -2,8 +2,10 @@
 // with 8, 24 and 192 workers.
 //
 //   sweep [--policy NAME] [--constant NAME] [--task-us N]...
+//   sweep --compare NAME,NAME,... [--task-us N]...
 //
-// A row is a number and a value: the geometric mean of all times over those with the usual value, for each machine and
+// With --compare, each shape's time under several policies, in microseconds, and of the first over the best other one.
+// Else a row is a number and a value: the geometric mean of all times over those with the usual value, for each machine and
 // length of tasks, and the shape that gains and the one that loses most. The same on every machine and in every run.
 #include "engine/sim/simulation.hpp"
 #include "scheduling/programs.hpp"
@@ -106,16 +108,48 @@ class sweep {
   std::vector<cell> cells_;
 };
 
+void compare(const std::vector<std::string>& policies, const std::vector<int>& task_us) {
+  for (const auto& [file, each] : {std::pair("opteron-64", 1), std::pair("sgi-192", 1), std::pair("sgi-192", 8)}) {
+    const simulated_machine m = load(file, static_cast<std::size_t>(each));
+    for (const int us : task_us) {
+      std::string header = fmt::format("\n{:<28}", fmt::format("{} workers, {} us", m.name, us));
+      for (const std::string& p : policies) header += fmt::format("{:>14}", p);
+      fmt::print("{}{:>14}\n", header, "ratio");
+      double logs = 0;
+      const auto programs = simulated_programs(static_cast<int>(m.node_of_worker.size()), static_cast<std::uint64_t>(us) * 1000);
+      for (const named_program& p : programs) {
+        std::string line = fmt::format("{:<28}", p.name);
+        times all;
+        for (const std::string& policy : policies) {
+          engine::sim::simulation s(m.machine, m.node_of_worker, policy, p.made, 2'000'000);
+          all.push_back(static_cast<double>(s.run().ns) / 1000);
+          line += fmt::format("{:>14.0f}", all.back());
+        }
+        const double ratio = all.size() < 2 ? 1 : all[0] / *std::min_element(all.begin() + 1, all.end());
+        logs += std::log(ratio);
+        fmt::print("{}{:>14.2f}\n", line, ratio);
+      }
+      fmt::print("{:<28}{:>{}.3f}\n", "geometric mean", std::exp(logs / static_cast<double>(programs.size())), 14 * (policies.size() + 1));
+      std::fflush(stdout);
+    }
+  }
+}
+
 int main(int argc, char** argv) {
   CLI::App app{"What each constant of the scheduler is worth, on simulated machines."};
   std::string policy = "local";
-  std::vector<std::string> names;
+  std::vector<std::string> names, compared;
   std::vector<int> task_us;
+  app.add_option("--compare", compared, "each shape's time under these policies")->delimiter(',');
   app.add_option("--policy", policy, "under this policy")->capture_default_str();
   app.add_option("--constant", names, "these only");
   app.add_option("--task-us", task_us, "length of tasks, microseconds (default: 2 and 20)")->check(CLI::Range(1, 1'000'000));
   CLI11_PARSE(app, argc, argv);
   if (task_us.empty()) task_us = {2, 20};
+  if (!compared.empty()) {
+    compare(compared, task_us);
+    return 0;
+  }
   for (const std::string& n : names) {
     const auto fields = sched::tuning::fields();
     if (std::none_of(fields.begin(), fields.end(), [&](const auto& f) { return f.name == n; })) {

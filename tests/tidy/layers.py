@@ -26,6 +26,8 @@ MAY_INCLUDE = {
 
 # The model checker is no part of libweir, so base.hpp leaves it out: the models of other folders include it by name.
 MODEL_CHECKER = "src/base/model/"
+# Nor is the engine without threads, which experiments include by name.
+SIMULATION = "src/engine/sim/"
 
 STANDARD_HEADERS = set("""
     algorithm any array atomic barrier bit bitset charconv chrono compare complex concepts condition_variable coroutine
@@ -101,6 +103,8 @@ def umbrella(tree):
         for line, name, target in includes(tree, path):
             other = part_of(target) if target else None
             if target and target.startswith(MODEL_CHECKER) and is_model(path):
+                continue
+            if target and target.startswith(SIMULATION):
                 continue
             if other in SRC and other != part_of(path) and target != f"{other}/{other[4:]}.hpp":
                 yield Violation(path, line, "umbrella", f"include {other[4:]}/{other[4:]}.hpp instead of {name}")

@@ -65,6 +65,8 @@ class idle_watch {
   explicit idle_watch(simulation& s) : sim_(s), workers_(s.scheduler().worker_count()) {
     const auto n = static_cast<std::size_t>(workers_);
     beside_.resize(n * n);
+    idle_from_.resize(n, never);
+    has_from_.resize(n, never);
     got_on_.resize(n);
     finished_.resize(n);
     s.after_event = [this](std::uint64_t now) { look(now); };
@@ -76,7 +78,7 @@ class idle_watch {
   static constexpr std::uint64_t never = ~std::uint64_t{0};
   static constexpr std::uint64_t rounds_ns = 80'000, wake_ns = 5'000;
   struct pair {
-    std::uint64_t since = never, worth_since = never;
+    std::uint64_t since = 0, worth_since = never;
   };
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -87,14 +89,16 @@ class idle_watch {
         finished_[at(v)] = n;
         got_on_[at(v)] = now;
       }
-      const bool has = s.slot(v).has_tasks();
-      for (int w = 0; w < workers_; w++) look_at(beside_[at(w) * at(workers_) + at(v)], w, v, has && w != v && sim_.is_idle(w), now);
+      has_from_[at(v)] = s.slot(v).has_tasks() ? std::min(has_from_[at(v)], now) : never;
+      idle_from_[at(v)] = sim_.is_idle(v) ? std::min(idle_from_[at(v)], now) : never;
     }
+    for (int v = 0; v < workers_; v++)
+      for (int w = 0; w < workers_ && has_from_[at(v)] != never; w++)
+        if (w != v && idle_from_[at(w)] != never) look_at(beside_[at(w) * at(workers_) + at(v)], w, v, now);
   }
-  void look_at(pair& p, int w, int v, bool idle, std::uint64_t now) {
-    if (!idle) p = {};
-    if (!idle) return;
-    p.since = std::min(p.since, now);
+  void look_at(pair& p, int w, int v, std::uint64_t now) {
+    const std::uint64_t since = std::max(has_from_[at(v)], idle_from_[at(w)]);
+    if (p.since != since) p = {since, never};
     std::uint64_t least = never;
     for (const auto& t : sim_.scheduler().slot(w).sees->first_of(v)) least = std::min(least, worth_at_ns(t, w, v, p.since));
     if (least > now) p.worth_since = never;
@@ -118,7 +122,7 @@ class idle_watch {
   simulation& sim_;
   const int workers_;
   std::vector<pair> beside_;
-  std::vector<std::uint64_t> got_on_, finished_;
+  std::vector<std::uint64_t> idle_from_, has_from_, got_on_, finished_;
   std::uint64_t worst_ns_ = 0;
   std::string worst_;
 };
