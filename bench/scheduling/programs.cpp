@@ -71,7 +71,8 @@ void stencil(builder& b, int workers) {
   for (int step = 0; step < 10; step++) {
     for (int i = 0; i < n; i++) {
       task t{.out = {next[static_cast<std::size_t>(i)]}};
-      for (int j = std::max(0, i - 1); j <= std::min(n - 1, i + 1); j++) t.in.push_back(now[static_cast<std::size_t>(j)]);
+      for (int j = std::max(0, i - 1); j <= std::min(n - 1, i + 1); j++)
+        t.in.push_back(now[static_cast<std::size_t>(j)]);
       b.add(std::move(t));
     }
     std::swap(now, next);
@@ -155,7 +156,8 @@ void butterfly(builder& b, int workers) {
   const std::vector<int> d = b.data(n, 16 * kib);
   for (int distance = 1; distance < n; distance *= 2)
     for (int i = 0; i < n; i++)
-      if ((i & distance) == 0) b.add({.inout = {d[static_cast<std::size_t>(i)], d[static_cast<std::size_t>(i + distance)]}});
+      if ((i & distance) == 0)
+        b.add({.inout = {d[static_cast<std::size_t>(i)], d[static_cast<std::size_t>(i + distance)]}});
 }
 
 void random_graph(builder& b, int workers) {
@@ -164,7 +166,8 @@ void random_graph(builder& b, int workers) {
   const auto any = [&] { return static_cast<int>(random.below(static_cast<std::uint32_t>(d.size()))); };
   for (int i = 0; i < 60 * workers; i++) {
     const int x = any(), y = any();
-    task t{.ns = b.task_ns() / 2 + random.below(static_cast<std::uint32_t>(b.task_ns())), .inout = {d[static_cast<std::size_t>(x)]}};
+    task t{.ns = b.task_ns() / 2 + random.below(static_cast<std::uint32_t>(b.task_ns())),
+           .inout = {d[static_cast<std::size_t>(x)]}};
     if (x != y) t.in.push_back(d[static_cast<std::size_t>(y)]);
     b.add(std::move(t));
   }
@@ -174,7 +177,8 @@ void random_graph(builder& b, int workers) {
 void uneven(builder& b, int workers) {
   const std::vector<int> d = b.data(8 * workers, 8 * kib);
   for (int round = 0; round < 4; round++)
-    for (std::size_t i = 0; i < d.size(); i++) b.add({.ns = i % 32 == 0 ? 20 * b.task_ns() : b.task_ns(), .inout = {d[i]}});
+    for (std::size_t i = 0; i < d.size(); i++)
+      b.add({.ns = i % 32 == 0 ? 20 * b.task_ns() : b.task_ns(), .inout = {d[i]}});
 }
 
 // Without data: a tree of tasks, and many that one creates.
@@ -202,11 +206,21 @@ void one_creator(builder& b, int workers) {
 }  // namespace
 
 std::vector<named_program> simulated_programs(int workers, std::uint64_t task_ns) {
-  const std::pair<const char*, void (*)(builder&, int)> shapes[] = {
-      {"chains", chains},         {"wavefront", wavefront},   {"stencil", stencil},       {"sweep-in-place", sweep_in_place},
-      {"reduction", reduction},   {"pipeline", pipeline},     {"hot-datum", hot_datum},   {"map-rounds", map_rounds},
-      {"cholesky", cholesky},     {"butterfly", butterfly},   {"random-graph", random_graph}, {"uneven", uneven},
-      {"tree", tree},             {"fork-join", fork_join},   {"one-creator", one_creator}};
+  const std::pair<const char*, void (*)(builder&, int)> shapes[] = {{"chains", chains},
+                                                                    {"wavefront", wavefront},
+                                                                    {"stencil", stencil},
+                                                                    {"sweep-in-place", sweep_in_place},
+                                                                    {"reduction", reduction},
+                                                                    {"pipeline", pipeline},
+                                                                    {"hot-datum", hot_datum},
+                                                                    {"map-rounds", map_rounds},
+                                                                    {"cholesky", cholesky},
+                                                                    {"butterfly", butterfly},
+                                                                    {"random-graph", random_graph},
+                                                                    {"uneven", uneven},
+                                                                    {"tree", tree},
+                                                                    {"fork-join", fork_join},
+                                                                    {"one-creator", one_creator}};
   std::vector<named_program> all;
   for (const auto& [name, build] : shapes)
     for (const bool from_values : {true, false}) {

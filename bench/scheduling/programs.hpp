@@ -1,5 +1,5 @@
-// The shapes of bench/shapes and the kernels, as programs for the simulation: what depends on what, how large data are,
-// and how long tasks take.
+// The shapes of bench/shapes and the kernels, as programs for the simulation: what depends on what, how large data
+// are, and how long tasks take.
 #pragma once
 
 #include "engine/sim/program.hpp"

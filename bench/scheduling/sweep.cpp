@@ -1,12 +1,13 @@
-// What each number of sched::tuning is worth: the shapes of programs.hpp, simulated with it at other values, on machines
-// with 8, 24 and 192 workers.
+// What each number of sched::tuning is worth: the shapes of programs.hpp, simulated with it at other values, on
+// machines with 8, 24 and 192 workers.
 //
 //   sweep [--policy NAME] [--constant NAME] [--task-us N]...
 //   sweep --compare NAME,NAME,... [--task-us N]...
 //
 // With --compare, each shape's time under several policies, in microseconds, and of the first over the best other one.
-// Else a row is a number and a value: the geometric mean of all times over those with the usual value, for each machine and
-// length of tasks, and the shape that gains and the one that loses most. The same on every machine and in every run.
+// Else a row is a number and a value: the geometric mean of all times over those with the usual value, for each
+// machine and length of tasks, and the shape that gains and the one that loses most. The same on every machine and in
+// every run.
 #include "engine/sim/simulation.hpp"
 #include "scheduling/programs.hpp"
 
@@ -43,7 +44,11 @@ class sweep {
     machines_.push_back(load("sgi-192", 8));
     for (const simulated_machine& m : machines_)
       for (const int us : task_us)
-        cells_.push_back({&m, us, simulated_programs(static_cast<int>(m.node_of_worker.size()), static_cast<std::uint64_t>(us) * 1000), {}});
+        cells_.push_back(
+            {&m,
+             us,
+             simulated_programs(static_cast<int>(m.node_of_worker.size()), static_cast<std::uint64_t>(us) * 1000),
+             {}});
     for (cell& c : cells_) c.usual = run(c, {});
   }
 
@@ -116,7 +121,8 @@ void compare(const std::vector<std::string>& policies, const std::vector<int>& t
       for (const std::string& p : policies) header += fmt::format("{:>14}", p);
       fmt::print("{}{:>14}\n", header, "ratio");
       double logs = 0;
-      const auto programs = simulated_programs(static_cast<int>(m.node_of_worker.size()), static_cast<std::uint64_t>(us) * 1000);
+      const auto programs =
+          simulated_programs(static_cast<int>(m.node_of_worker.size()), static_cast<std::uint64_t>(us) * 1000);
       for (const named_program& p : programs) {
         std::string line = fmt::format("{:<28}", p.name);
         times all;
@@ -129,7 +135,8 @@ void compare(const std::vector<std::string>& policies, const std::vector<int>& t
         logs += std::log(ratio);
         fmt::print("{}{:>14.2f}\n", line, ratio);
       }
-      fmt::print("{:<28}{:>{}.3f}\n", "geometric mean", std::exp(logs / static_cast<double>(programs.size())), 14 * (policies.size() + 1));
+      fmt::print("{:<28}{:>{}.3f}\n", "geometric mean", std::exp(logs / static_cast<double>(programs.size())),
+                 14 * (policies.size() + 1));
       std::fflush(stdout);
     }
   }
@@ -143,7 +150,8 @@ int main(int argc, char** argv) {
   app.add_option("--compare", compared, "each shape's time under these policies")->delimiter(',');
   app.add_option("--policy", policy, "under this policy")->capture_default_str();
   app.add_option("--constant", names, "these only");
-  app.add_option("--task-us", task_us, "length of tasks, microseconds (default: 2 and 20)")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--task-us", task_us, "length of tasks, microseconds (default: 2 and 20)")
+      ->check(CLI::Range(1, 1'000'000));
   CLI11_PARSE(app, argc, argv);
   if (task_us.empty()) task_us = {2, 20};
   if (!compared.empty()) {

@@ -64,8 +64,8 @@ inline traffic complete(context& c, frame* f, const char* cause) {
   return is_stage(f) ? complete_stage(c, f, cause) : complete_unusual(c, f, cause);
 }
 
-// Of a datum that nobody else knows yet: its first version holds a copy of these values, and the producer of it is a task
-// that is done already. Throws std::bad_alloc.
+// Of a datum that nobody else knows yet: its first version holds a copy of these values, and the producer of it is a
+// task that is done already. Throws std::bad_alloc.
 void give_first_version(context&, datum&, const void* values);
 
 // For messages: the task's name and what it waits for.

@@ -114,7 +114,8 @@ namespace {
 // "name=value": sets it. What it says otherwise: what is wrong.
 std::string set_number(sched::tuning& t, std::string_view assignment) {
   const std::size_t equals = std::min(assignment.find('='), assignment.size());
-  const std::string_view name = assignment.substr(0, equals), text = assignment.substr(std::min(equals + 1, assignment.size()));
+  const std::string_view name = assignment.substr(0, equals),
+                         text = assignment.substr(std::min(equals + 1, assignment.size()));
   std::string known;
   for (const auto& f : sched::tuning::fields()) {
     known += (known.empty() ? "" : ", ") + std::string(f.name);
@@ -123,7 +124,9 @@ std::string set_number(sched::tuning& t, std::string_view assignment) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool fits = error == std::errc() && end == text.data() + text.size() && value >= f.least && value <= f.most;
     if (fits) t.*f.value = value;
-    return fits ? "" : "expected " + std::string(f.name) + " from " + std::to_string(f.least) + " to " + std::to_string(f.most);
+    return fits ? ""
+                : "expected " + std::string(f.name) + " from " + std::to_string(f.least) + " to " +
+                      std::to_string(f.most);
   }
   return "expected name=value with one of " + known;
 }

@@ -12,7 +12,8 @@ TEST(chosen_tuning, takes_numbers_by_name_and_refuses_others) {
   setenv("WEIR_TUNING", "watch_ns=7,inbox_capacity=32", 1);
   EXPECT_EQ(chosen_tuning().watch_ns, 7);
   EXPECT_EQ(chosen_tuning().inbox_capacity, 32);
-  for (const char* bad : {"watch_ns", "watch_ns=", "watch_ns=0", "watch_ns=7x", "no_such=1", "=1", "small_group=99999"}) {
+  for (const char* bad :
+       {"watch_ns", "watch_ns=", "watch_ns=0", "watch_ns=7x", "no_such=1", "=1", "small_group=99999"}) {
     setenv("WEIR_TUNING", bad, 1);
     EXPECT_THROW(chosen_tuning(), configuration_error) << bad;
   }

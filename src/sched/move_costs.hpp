@@ -24,7 +24,9 @@ class move_costs {
     return ns_per_byte_[static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to)];
   }
   // In ns, beyond what it costs to run the task on `from`.
-  double of(task_hint hint, int from, int to) const { return static_cast<double>(hint.bytes()) * ns_per_byte(from, to); }
+  double of(task_hint hint, int from, int to) const {
+    return static_cast<double>(hint.bytes()) * ns_per_byte(from, to);
+  }
 
  private:
   static constexpr double line_bytes = 64;

@@ -7,7 +7,9 @@
 namespace weir::sched {
 
 neighbourhood::neighbourhood(const machine::description& m, std::vector<int> node_of_worker)
-    : machine_(m), node_of_worker_(std::move(node_of_worker)), workers_of_node_(static_cast<std::size_t>(m.node_count())) {
+    : machine_(m),
+      node_of_worker_(std::move(node_of_worker)),
+      workers_of_node_(static_cast<std::size_t>(m.node_count())) {
   for (int w = 0; w < workers(); w++) workers_of_node_[static_cast<std::size_t>(node_of(w))].push_back(w);
   classify_distances();
   order_victims();
@@ -26,7 +28,8 @@ void neighbourhood::classify_distances() {
   for (int a = 0; a < nodes(); a++)
     for (int b = 0; b < nodes(); b++) {
       const auto at = std::lower_bound(distances_.begin(), distances_.end(), distance(a, b));
-      const auto index = at == distances_.end() ? distances_.size() - 1 : static_cast<std::size_t>(at - distances_.begin());
+      const auto index =
+          at == distances_.end() ? distances_.size() - 1 : static_cast<std::size_t>(at - distances_.begin());
       class_.push_back(static_cast<std::uint8_t>(index));
     }
 }
@@ -35,7 +38,8 @@ void neighbourhood::order_victims() {
   victims_.assign(static_cast<std::size_t>(nodes()), levels(distances_.size()));
   for (int node = 0; node < nodes(); node++)
     for (int w = 0; w < workers(); w++)
-      victims_[static_cast<std::size_t>(node)][static_cast<std::size_t>(distance_class(node, node_of(w)))].push_back(w);
+      victims_[static_cast<std::size_t>(node)][static_cast<std::size_t>(distance_class(node, node_of(w)))].push_back(
+          w);
 }
 
 void neighbourhood::order_nodes() {

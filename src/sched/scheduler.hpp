@@ -84,8 +84,8 @@ struct alignas(cache_line_bytes) slot_queues {
 
 class scheduler {
  public:
-  // `node_of_worker[i]`: node index of worker i. `spin_ns`: how long an idle worker stays awake. The machine must outlive
-  // the scheduler.
+  // `node_of_worker[i]`: node index of worker i. `spin_ns`: how long an idle worker stays awake. The machine must
+  // outlive the scheduler.
   scheduler(const machine::description&, std::vector<int> node_of_worker, place::chosen, std::uint64_t spin_ns,
             const tuning& = {});
   ~scheduler();

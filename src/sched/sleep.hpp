@@ -234,7 +234,8 @@ class sleep_control {
   void end_rest(int worker) {
     word& mine = words_[worker];
     const std::uint32_t now = state_of(mine.load(std::memory_order_relaxed));
-    if (rests(now) && moves(mine, now, awake)) state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
+    if (rests(now) && moves(mine, now, awake))
+      state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
   }
 
   // ---- Observers: a moment's picture; after a seq_cst fence, one not older than the fence.

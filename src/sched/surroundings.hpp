@@ -1,5 +1,6 @@
 // What a worker that looks for a task can see of others and do to their queues. With the time, and with what it
-// remembers (thief.hpp), this is all that its decisions depend on: fed back the same answers, a thief decides the same.
+// remembers (thief.hpp), this is all that its decisions depend on: fed back the same answers, a thief decides the
+// same.
 #pragma once
 
 #include "sched/ready_task.hpp"

@@ -74,8 +74,10 @@ bool thief::spins(std::uint64_t now_ns) {
 }
 
 decision thief::rest(const surroundings& around, moment at) {
-  if (any_small_tasks_left(around, at)) return {decision::kind::watch, nullptr, at.now_ns + static_cast<std::uint64_t>(tuned().watch_again_ns)};
-  if (const std::uint64_t then = next_theft_ns(around, at); then != never) return {decision::kind::doze, nullptr, then};
+  if (any_small_tasks_left(around, at))
+    return {decision::kind::watch, nullptr, at.now_ns + static_cast<std::uint64_t>(tuned().watch_again_ns)};
+  if (const std::uint64_t then = next_theft_ns(around, at); then != never)
+    return {decision::kind::doze, nullptr, then};
   return {decision::kind::sleep};
 }
 
@@ -111,9 +113,9 @@ thief::sight& thief::look_at(const surroundings& around, int worker, moment at) 
   return s;
 }
 
-// Publishers rely on who searches. One that leaves alone what it sees tells who is nearer to that, and sleeps: for that
-// one it may be worth it. And so on, until the nearest knows. Workers of that node are told as long as there are any,
-// for they take what they find.
+// Publishers rely on who searches. One that leaves alone what it sees tells who is nearer to that, and sleeps: for
+// that one it may be worth it. And so on, until the nearest knows. Workers of that node are told as long as there are
+// any, for they take what they find.
 void thief::pass_on(const surroundings& around, sight& seen, moment at) {
   if (wakes_ >= 0) return;
   const neighbourhood& near = ground_->near;
@@ -281,7 +283,8 @@ frame* thief::steal_from_guests(surroundings& around, std::uint64_t watch_at_ns)
   for (int i = ground_->near.workers(); i < end; i++) {
     if (watch_at_ns != 0 && around.has_tasks(i)) {
       const int w = around.place_of(i);
-      if (executes_elsewhere(w) && sizes_.leave(static_cast<std::size_t>(w), around.progress(w), watch_at_ns)) continue;
+      if (executes_elsewhere(w) && sizes_.leave(static_cast<std::size_t>(w), around.progress(w), watch_at_ns))
+        continue;
     }
     if (frame* f = around.take_from(i)) return has_robbed(f, i, -1, 0);
   }
@@ -295,7 +298,8 @@ frame* thief::steal_from_containers(surroundings& around, moment at) {
   for (const int node : near.others(at.node)) {
     if (!around.node_holds_tasks(node)) continue;
     const int first = near.workers_of(node).front();  // it stands for its node
-    frame* const f = ground_->charges ? take_from_container(around, node, at) : around.take_from_container(node, nullptr);
+    frame* const f =
+        ground_->charges ? take_from_container(around, node, at) : around.take_from_container(node, nullptr);
     if (f == nullptr) continue;
     theft_ = near.distance_class(at.node, node);
     stolen_from_ = first;
@@ -312,8 +316,8 @@ frame* thief::take_from_container(surroundings& around, int node, moment at) {
   return f;
 }
 
-frame* thief::steal_far(surroundings& around, reach how, const neighbourhood::levels& levels, std::uint64_t watch_at_ns,
-                        moment at) {
+frame* thief::steal_far(surroundings& around, reach how, const neighbourhood::levels& levels,
+                        std::uint64_t watch_at_ns, moment at) {
   at.now_ns = since_idle(at);
   for (std::size_t level = 1; level < levels.size(); level++)
     if (frame* f = steal_from_far_level(around, levels[level], how, watch_at_ns, at)) return f;

@@ -20,14 +20,16 @@ struct tuning {
   std::int64_t most_stolen_again = 64;
 
   // ---- Tasks that are too small to move (small_tasks.hpp).
-  // A body up to here is small, as a thief sees it: with the cache misses that the theft causes. Lower: small tasks are
-  // moved. Higher: workers are idle that could have helped; below it a theft's cost is certain to be more than the body.
+  // A body up to here is small, as a thief sees it: with the cache misses that the theft causes. Lower: small tasks
+  // are moved. Higher: workers are idle that could have helped; below it a theft's cost is certain to be more than the
+  // body.
   std::int64_t small_ns = 300;
   // Times are looked at in groups of so many, of which the largest does not count: it may be an interrupt's. Larger: a
-  // worker needs more tasks to learn that they have changed. With 1 every interrupt makes two workers share small tasks.
+  // worker needs more tasks to learn that they have changed. With 1 every interrupt makes two workers share small
+  // tasks.
   std::int64_t small_group = 4;
-  // Who needs less than this for each of its tasks, creation and interference by others included, is taken to have small
-  // ones, too. Lower: thefts slow the owner down until it seems to have large ones.
+  // Who needs less than this for each of its tasks, creation and interference by others included, is taken to have
+  // small ones, too. Lower: thefts slow the owner down until it seems to have large ones.
   std::int64_t fast_ns = 2'000;
   // Which takes so long to see. Longer: a queue of small tasks behind a large one waits longer. Shorter: the owner's
   // counts are read more often, and a pause of its own looks like a large task.

@@ -11,7 +11,8 @@
 
 namespace weir::engine::sim {
 
-// Tasks that take the same time count as calls of the same function. The program must outlive it; used by many threads.
+// Tasks that take the same time count as calls of the same function. The program must outlive it; used by many
+// threads.
 class frame_maker {
  public:
   // `run`: the body, or null where bodies are not run. `context`: for the body, context_of().
@@ -42,8 +43,8 @@ class frame_maker {
     task_options options{.name = "simulated"};
     options.priority = t.priority > 0 ? priority::high : priority::normal;
     if (t.affinity >= 0) options.affinity = {t.affinity, t.required};
-    const detail::frame_size size = detail::size_of_frame(options, t.out.size() + t.inout.size(),
-                                                          t.in.size() + t.inout.size(), sizeof(closure), alignof(closure));
+    const detail::frame_size size = detail::size_of_frame(
+        options, t.out.size() + t.inout.size(), t.in.size() + t.inout.size(), sizeof(closure), alignof(closure));
     flow::frame* const f = create(&ops_.at(t.ns), options, size);
     name_data(f, t);
     new (closure_at(f)) closure{index, context_};

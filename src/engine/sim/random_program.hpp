@@ -1,5 +1,5 @@
-// Programs at random, from a seed: graphs of all widths, tasks short and long, data of all sizes, some tasks created by
-// others, urgent ones, and some that want or require a node.
+// Programs at random, from a seed: graphs of all widths, tasks short and long, data of all sizes, some tasks created
+// by others, urgent ones, and some that want or require a node.
 #pragma once
 
 #include "base/base.hpp"

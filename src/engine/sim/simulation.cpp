@@ -109,9 +109,10 @@ void simulation::wake_who_was_told() {
 
 void simulation::create(int slot, int index) {
   flow::context& c = slots_[static_cast<std::size_t>(slot)]->flow;
-  frame* const f = frames_.make(index, [&](const detail::task_ops* ops, const task_options& o, detail::frame_size size) {
-    return flow::create_frame(c, nullptr, ops, o, size);
-  });
+  frame* const f =
+      frames_.make(index, [&](const detail::task_ops* ops, const task_options& o, detail::frame_size size) {
+        return flow::create_frame(c, nullptr, ops, o, size);
+      });
   if (f->has_no_data()) f->state.store(flow::frame_state::ready, std::memory_order_relaxed);
   if (f->has_no_data() || flow::submit(c, f)) c.ready.push(f);
   if (!c.ready.empty()) scheduler_.accept_ready(queues(slot), c.ready, false);
@@ -126,7 +127,9 @@ std::uint64_t simulation::transfers_ns(int node, frame* f) const {
   double ns = 0;
   const auto add = [&](std::uint64_t bytes, int at) {
     if (at < 0) return;
-    ns += static_cast<double>(bytes) * scheduler_.costs().ns_per_byte()[static_cast<std::size_t>(at) * static_cast<std::size_t>(seen_.nodes) + static_cast<std::size_t>(node)];
+    ns += static_cast<double>(bytes) *
+          scheduler_.costs().ns_per_byte()[static_cast<std::size_t>(at) * static_cast<std::size_t>(seen_.nodes) +
+                                           static_cast<std::size_t>(node)];
   };
   flow::for_each_input(f, add);
   flow::for_each_output(f, add);
@@ -220,7 +223,8 @@ void simulation::look(int worker) {
 std::uint64_t simulation::pause_ns(int worker) {
   constexpr int round_of_long_search = 5;
   const int round = queues(worker).hunts.round();
-  return (8 * costs_.pause_ns) << (round < queues(worker).hunts.tuned().rounds_at_least ? round : round_of_long_search);
+  return (8 * costs_.pause_ns) << (round < queues(worker).hunts.tuned().rounds_at_least ? round
+                                                                                        : round_of_long_search);
 }
 
 void simulation::rest(int worker, const decision& d) {

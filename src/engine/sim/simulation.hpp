@@ -1,6 +1,6 @@
 // The other engine: it carries out what the scheduler decides on virtual workers, one event after the other, in a time
-// of its own. Queues, placement, the sleep protocol, data and their memory are those of the threads' engine; bodies are
-// not run, they take the time that the program says, and longer where they read from far away.
+// of its own. Queues, placement, the sleep protocol, data and their memory are those of the threads' engine; bodies
+// are not run, they take the time that the program says, and longer where they read from far away.
 //
 // The same program, machine and costs give the same run, bit for bit, on any machine: so 192 workers can be watched
 // on two CPUs, and what a constant of the scheduler is worth can be measured.

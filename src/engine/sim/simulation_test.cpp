@@ -1,5 +1,5 @@
-// Random programs on machines of all sizes, under every policy: nothing is lost, nothing runs twice or too early, and no
-// worker is idle for longer beside a task than the estimate of stealing allows.
+// Random programs on machines of all sizes, under every policy: nothing is lost, nothing runs twice or too early, and
+// no worker is idle for longer beside a task than the estimate of stealing allows.
 #include "engine/sim/random_program.hpp"
 #include "engine/sim/simulation.hpp"
 
@@ -55,11 +55,11 @@ class order_watch {
   std::vector<std::vector<std::uint64_t>> begun_, ended_;
 };
 
-// For each idle worker and each other one: since when there has been something to take there all the time, and since when
-// it has been worth it, by the books of the test and not of the thief. A thief that dozes looks again when its idle
-// time has doubled, and knows as late how others get on; so it is to take the task within three times the time before
-// it was worth it. Beyond that it has the time of four rounds, one of which looks everywhere, and the time to wake
-// others one after the other.
+// For each idle worker and each other one: since when there has been something to take there all the time, and since
+// when it has been worth it, by the books of the test and not of the thief. A thief that dozes looks again when its
+// idle time has doubled, and knows as late how others get on; so it is to take the task within three times the time
+// before it was worth it. Beyond that it has the time of four rounds, one of which looks everywhere, and the time to
+// wake others one after the other.
 class idle_watch {
  public:
   explicit idle_watch(simulation& s) : sim_(s), workers_(s.scheduler().worker_count()) {
@@ -100,15 +100,17 @@ class idle_watch {
     const std::uint64_t since = std::max(has_from_[at(v)], idle_from_[at(w)]);
     if (p.since != since) p = {since, never};
     std::uint64_t least = never;
-    for (const auto& t : sim_.scheduler().slot(w).sees->first_of(v)) least = std::min(least, worth_at_ns(t, w, v, p.since));
+    for (const auto& t : sim_.scheduler().slot(w).sees->first_of(v))
+      least = std::min(least, worth_at_ns(t, w, v, p.since));
     if (least > now) p.worth_since = never;
     else p.worth_since = std::min(p.worth_since, std::max(least, now));
     if (p.worth_since == never) return;
-    const std::uint64_t until = p.worth_since + 3 * (p.worth_since - p.since) + rounds_ns + wake_ns * static_cast<std::uint64_t>(workers_);
+    const std::uint64_t until =
+        p.worth_since + 3 * (p.worth_since - p.since) + rounds_ns + wake_ns * static_cast<std::uint64_t>(workers_);
     if (now <= until || now - until <= worst_ns_) return;
     worst_ns_ = now - until;
-    worst_ = "worker " + std::to_string(w) + " beside " + std::to_string(v) + " at " + std::to_string(now) + ", since " +
-             std::to_string(p.since) + ", which is worth it since " + std::to_string(p.worth_since);
+    worst_ = "worker " + std::to_string(w) + " beside " + std::to_string(v) + " at " + std::to_string(now) +
+             ", since " + std::to_string(p.since) + ", which is worth it since " + std::to_string(p.worth_since);
   }
   std::uint64_t worth_at_ns(const sched::first_tasks::one& t, int w, int v, std::uint64_t from) const {
     sched::scheduler& s = sim_.scheduler();
@@ -135,7 +137,8 @@ struct one_run {
     machine = machine::synthetic(nodes, each, 15 + random.below(30));
     machine.read_ns.clear();
     for (int a = 0; a < nodes; a++)
-      for (int b = 0; b < nodes; b++) machine.read_ns.push_back(a == b ? 90 : 140 + 10 * ((a ^ b) % 4) + random.below(80));
+      for (int b = 0; b < nodes; b++)
+        machine.read_ns.push_back(a == b ? 90 : 140 + 10 * ((a ^ b) % 4) + random.below(80));
     machine.write_ns = machine.read_ns;
     for (int w = 0; w < nodes * each; w++) node_of_worker.push_back(w / each);
     spin_ns = random.below(3) == 0 ? 0 : std::uint64_t{10'000} << random.below(8);

@@ -67,7 +67,8 @@ void engine::leave_place(slot& guest, leaving how) {
   if (how == leaving::to_own_thread) return sleep.hand_over(worker);
   const auto any_work_left = [&](bool anywhere) {
     return stopping_.load(std::memory_order_acquire) != 0 || scheduler_.anything_sent_to(place.queues) ||
-           (anywhere && (scheduler_.any_work_for(guest.queues, sched::thief::counting::all, os::now_ns()) || any_loop_is_up()));
+           (anywhere &&
+            (scheduler_.any_work_for(guest.queues, sched::thief::counting::all, os::now_ns()) || any_loop_is_up()));
   };
   sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
 }
@@ -175,7 +176,8 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
 // Somebody may have relied on this search: if it was the last one, and something is left, another worker is woken.
 void engine::stop_searching_in_place(slot& place) {
   scheduler_.stops_stealing(place.queues);
-  if (scheduler_.sleep.stop_searching() && scheduler_.any_work_for(place.queues, sched::thief::counting::all, os::now_ns()))
+  if (scheduler_.sleep.stop_searching() &&
+      scheduler_.any_work_for(place.queues, sched::thief::counting::all, os::now_ns()))
     scheduler_.sleep.wake_any();
 }
 

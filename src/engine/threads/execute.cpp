@@ -228,7 +228,8 @@ void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
   try {
     const bool no_data = f->has_no_data();
     if (!no_data) flow::prepare(s.flow, f);
-    const bool timed = (s.queues.finished.read() & sample_mask_) == 0 || s.queues.hunts.sizes().probing() || !f->ops->has_run_before();
+    const bool timed = (s.queues.finished.read() & sample_mask_) == 0 || s.queues.hunts.sizes().probing() ||
+                       !f->ops->has_run_before();
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
     if (timed) note_time(s, *f->ops, begin, os::now_ns());
@@ -244,7 +245,9 @@ void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
 // Of a sample of its tasks.
 void engine::note_time(slot& s, const detail::task_ops& ops, std::uint64_t begin_ns, std::uint64_t end_ns) {
   const std::uint64_t ns = end_ns - begin_ns;
-  ops.note(ns < static_cast<std::uint64_t>(s.queues.hunts.tuned().fast_ns) ? detail::task_length::short_ : detail::task_length::long_, ns);
+  ops.note(ns < static_cast<std::uint64_t>(s.queues.hunts.tuned().fast_ns) ? detail::task_length::short_
+                                                                           : detail::task_length::long_,
+           ns);
   s.queues.hunts.sizes().note(ns);
   if (!one_worker_) scheduler_.look_at_idle(s.queues, s.depth, false, begin_ns, end_ns);
   seek_solitude(s, end_ns);

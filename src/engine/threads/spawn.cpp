@@ -241,7 +241,8 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, const detail::
     frame* const outer = s.queues.running;
     s.queues.running = &here;
     s.depth++;
-    const bool timed = !one_worker_ && ((s.queues.finished.read() & (tasks_per_sample - 1)) == 0 || s.queues.hunts.sizes().probing());
+    const bool timed =
+        !one_worker_ && ((s.queues.finished.read() & (tasks_per_sample - 1)) == 0 || s.queues.hunts.sizes().probing());
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     try {
       run(body);
@@ -249,7 +250,8 @@ inline void engine::run_body_at_once(slot& s, scope_state* scope, const detail::
       record_failure(&here, std::current_exception());
     }
     if (timed) note_time(s, ops, begin, os::now_ns());
-    if (timed && s.outside != nullptr) s.queues.hunts.sizes().note_wait();  // its creator will wait for the scope that it has made
+    if (timed && s.outside != nullptr)
+      s.queues.hunts.sizes().note_wait();  // its creator will wait for the scope that it has made
     WEIR_ASSERT(s.queues.running == &here && s.depth > 0);
     s.queues.running = outer;
     s.depth--;

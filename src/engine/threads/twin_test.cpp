@@ -1,6 +1,6 @@
-// Whether what workers decide depends on nothing but what they remember, the time, and what they see: a program runs on
-// threads, everything that goes into each decision is written down, and fed back to a copy of the thief, which must ask
-// the same questions and decide the same.
+// Whether what workers decide depends on nothing but what they remember, the time, and what they see: a program runs
+// on threads, everything that goes into each decision is written down, and fed back to a copy of the thief, which must
+// ask the same questions and decide the same.
 #include "engine/engine.hpp"
 #include "engine/sim/frames.hpp"
 #include "engine/sim/random_program.hpp"
@@ -84,14 +84,18 @@ class recorder final : public sched::surroundings, public sched::witness {
   }
   int slots() const override { return saw(asked::slots, -1, real_->slots()); }
   bool anything_shared() const override { return saw(asked::anything_shared, -1, real_->anything_shared()); }
-  bool anything_required_here() const override { return saw(asked::anything_required_here, -1, real_->anything_required_here()); }
+  bool anything_required_here() const override {
+    return saw(asked::anything_required_here, -1, real_->anything_required_here());
+  }
   bool anything_sent() const override { return saw(asked::anything_sent, -1, real_->anything_sent()); }
   bool has_tasks(int s) const override { return saw(asked::has_tasks, s, real_->has_tasks(s)); }
   bool node_holds_tasks(int n) const override { return saw(asked::node_holds_tasks, n, real_->node_holds_tasks(n)); }
   bool offers(int w) const override { return saw(asked::offers, w, real_->offers(w)); }
   bool rests(int w) const override { return saw(asked::rests, w, real_->rests(w)); }
   first_tasks first_of(int s) const override { return saw_first(asked::first_of, s, real_->first_of(s)); }
-  first_tasks first_of_node(int n) const override { return saw_first(asked::first_of_node, n, real_->first_of_node(n)); }
+  first_tasks first_of_node(int n) const override {
+    return saw_first(asked::first_of_node, n, real_->first_of_node(n));
+  }
   std::uint64_t finished(int s) const override { return saw(asked::finished, s, real_->finished(s)); }
   std::uint64_t progress(int s) const override { return saw(asked::progress, s, real_->progress(s)); }
   int place_of(int s) const override { return saw(asked::place_of, s, real_->place_of(s)); }
