@@ -111,9 +111,13 @@ TEST(bulk_graph, takes_rows_of_a_larger_matrix) {
     for (std::size_t e = begin[t]; e < end[t]; e++) x[t] += x[columns[e]];
   });
   EXPECT_EQ(x, (std::array<double, 4>{1, 2, 2, 5}));
+  std::array<bool, 4> done{};
   g.run_transposed(rt, [&](graph::task_id t) {
-    for (std::size_t e = begin[t]; e < end[t]; e++) x[columns[e]] *= x[t];  // only row t reads row t: nobody else writes it now
+    for (graph::task_id row = t + 1; row < 4; row++)
+      for (std::size_t e = begin[row]; e < end[row]; e++) EXPECT_TRUE(columns[e] != t || done[row]);
+    done[t] = true;
   });
+  EXPECT_EQ(done, (std::array<bool, 4>{true, true, true, true}));
 }
 
 TEST(bulk_graph, runs_from_several_threads_in_turn_in_tasks_and_beside_others) {
