@@ -50,11 +50,11 @@ std::string bytes_text(std::uint64_t bytes) {
 }
 
 std::string who_ran(const one_sidedness& one) {
-  using who = one_sidedness::who;
   char share[64];
   std::snprintf(share, sizeof share, "%.1f %%", 100 * one.share);
-  if (one.ran == who::one_at_a_time) return std::string("one worker at a time ran tasks, ") + share + " of the time,";
-  const std::string ran = one.ran == who::worker ? "worker " + std::to_string(one.worker)
+  if (one.ran == one_sidedness::who::one_at_a_time)
+    return std::string("one worker at a time ran tasks, ") + share + " of the time,";
+  const std::string ran = one.ran == one_sidedness::who::worker ? "worker " + std::to_string(one.worker)
                                                  : "node " + std::to_string(one.node) + "'s workers";
   return ran + " ran " + share + " of the tasks";
 }
