@@ -55,7 +55,7 @@ std::string who_ran(const one_sidedness& one) {
   if (one.ran == one_sidedness::who::one_at_a_time)
     return std::string("one worker at a time ran tasks, ") + share + " of the time,";
   const std::string ran = one.ran == one_sidedness::who::worker ? "worker " + std::to_string(one.worker)
-                                                 : "node " + std::to_string(one.node) + "'s workers";
+                                                                  : "node " + std::to_string(one.node) + "'s workers";
   return ran + " ran " + share + " of the tasks";
 }
 

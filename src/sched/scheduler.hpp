@@ -153,7 +153,9 @@ class scheduler {
   }
   // See thief.hpp; by the time that the engine tells.
   frame* steal(slot_queues& self, thief::reach how, std::uint64_t now_ns) {
-    return counted(self, self.hunts.steal(*self.sees, how, {now_ns, self.node}));
+    frame* const f = counted(self, self.hunts.steal(*self.sees, how, {now_ns, self.node}));
+    if (const int w = self.hunts.take_wakes(); w >= 0) sleep.wake(w);
+    return f;
   }
   decision step(slot_queues& self, std::uint64_t now_ns);
   bool any_work_for(slot_queues& self, thief::counting what, std::uint64_t now_ns, bool with_left = true) {

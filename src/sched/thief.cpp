@@ -56,14 +56,13 @@ void thief::has_rested() {
 }
 
 decision thief::step(surroundings& around, moment at) {
-  wakes_ = -1;
   if (frame* f = around.take_own()) return {decision::kind::run, f};
   const reach how = everywhere_ ? reach::all : is_small() ? reach::far : reach_in_round(round_);
   everywhere_ = false;
-  if (frame* f = steal(around, how, at)) return {decision::kind::run, f};
+  if (frame* f = steal(around, how, at)) return {decision::kind::run, f, 0, take_wakes()};
   decision d{decision::kind::look_again};
   if (round_++ >= rounds_at_least() && !spins(at.now_ns)) d = rest(around, at);
-  d.wakes = wakes_;
+  d.wakes = take_wakes();
   return d;
 }
 
@@ -156,7 +155,7 @@ bool thief::pays_any(const first_tasks& all, const sight& of, moment at) const {
 }
 
 // When it has been idle beside that for twice as long. Meanwhile queues grow, and what is first in them changes, of
-// which nobody tells. To look more often is worth nothing (decision 24).
+// which nobody tells. To look more often is worth nothing (decision 25).
 std::uint64_t thief::look_again_at_ns(const sight& of, moment at) {
   return at.now_ns + (at.now_ns - of.surplus_ns);
 }

@@ -94,6 +94,8 @@ class thief {
   int& stolen_from() { return stolen_from_; }
   // The distance class of the last theft from a worker; -1: it is counted, or there was none.
   int take_theft() { return std::exchange(theft_, -1); }
+  // Whom to wake, nearer to what it has left alone; -1: nobody. Taken by who does.
+  int take_wakes() { return std::exchange(wakes_, -1); }
   // The worker that it took its last task from, and which gets on; -1: none.
   int robbed() const { return robbed_; }
   void creates_tasks() { robbed_ = -1; }

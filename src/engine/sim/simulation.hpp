@@ -21,7 +21,7 @@
 
 namespace weir::engine::sim {
 
-// What the machine takes for things that are no bodies. Measured on two CPUs of a server (docs/decisions/0024).
+// What the machine takes for things that are no bodies. Rough: of the order of what two CPUs of a server take.
 struct costs {
   std::uint64_t create_ns = 100;  // a task
   std::uint64_t theft_ns = 500;   // from the moment that a thief looks until it has the task

@@ -66,8 +66,8 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     if (over()) return found(nullptr);
     lend_to_who_wants(s);
     const sched::decision d = scheduler_.step(s.queues, os::now_ns());
-    if (d.what == what::run) return found(d.task);
     if (d.wakes >= 0) sleep.wake(d.wakes);
+    if (d.what == what::run) return found(d.task);
     const int round = s.queues.hunts.round();
     if (looks_for_loops(s, round)) {
       if (!may_help(s) && any_loop_for(s)) return found(nullptr);  // another thread may
