@@ -62,14 +62,13 @@ class ready_list {
   frame* tail_ = nullptr;  // if head_ is not null
 };
 
-class address_map;
+class address_domain;
 struct stream_registry;
 
 // One per runtime.
 struct shared {
   shared(os::memory_backend& backend, const std::vector<int>& os_nodes, allocation mode);
   ~shared();
-  void addresses_forget_done();
   memory::pools frames;
   memory::pools buffers;
   const allocation mode;
@@ -81,7 +80,7 @@ struct shared {
   int nodes = 0;
   std::vector<double> ns_per_byte;
   const detail::runtime_state* runtime = nullptr;  // whose data and streams tasks may name
-  std::unique_ptr<address_map> addresses;
+  std::unique_ptr<address_domain> addresses;
   std::unique_ptr<stream_registry> streams;
   creation_right creation;
   flow::solitude solitude;

@@ -1,6 +1,6 @@
 // The life of data without an engine: one thread creates, runs and completes tasks in an order of its choosing, and
 // looks at what memory is alive in between.
-#include "flow/address_map.hpp"
+#include "flow/address_domain.hpp"
 #include "flow/flow.hpp"
 
 #include <weir/detail/build.hpp>

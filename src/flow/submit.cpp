@@ -1,205 +1,14 @@
 // Matching a task's accesses to versions.
-#include "flow/address_map.hpp"
+#include "flow/matching.hpp"
 #include "flow/stages.hpp"
 #include "flow/stream.hpp"
-#include "flow/task.hpp"
-#include "flow/versions.hpp"
-
-#include <weir/error.hpp>
 
 #include <algorithm>
-#include <array>
-#include <memory>
-#include <optional>
-#include <string>
 
 namespace weir::flow {
 namespace {
 
 using detail::version_kind;
-
-// All that a task names, locked: the right to match it where there are several creators. Or just listed, by the only
-// one.
-class resource_set {
- public:
-  struct locked {};
-  explicit resource_set(frame* f) { collect(f); }
-  resource_set(context& c, frame* f, locked) : context_(&c) {
-    collect(f);
-    if (try_all()) return;
-    collect(f);
-    lock_in_order();
-  }
-  ~resource_set() {
-    if (context_ == nullptr) return;
-    for (resource **r = held_, **end = held_ + count_; r != end; r++) unlock_resource(**r);
-  }
-  resource_set(const resource_set&) = delete;
-  resource_set& operator=(const resource_set&) = delete;
-  // Whether two accesses of the task name the same.
-  bool any_named_twice() {
-    if (context_ != nullptr) return named_twice_;
-    std::sort(held_, held_ + count_);
-    return std::adjacent_find(held_, held_ + count_) != held_ + count_;
-  }
-
- private:
-  void collect(frame* f) {
-    const std::size_t most = std::size_t{f->versions} + f->accesses;
-    if (most > inline_.size() && many_ == nullptr) {
-      many_ = std::make_unique<resource*[]>(most);
-      held_ = many_.get();
-    }
-    resource** to = held_;
-    const access* a = f->access_at(0);
-    for (const access* end = a + f->accesses; a != end; a++) {
-      const waiter_kind kind = a->kind();
-      if (kind == waiter_kind::read) *to++ = a->wanted;  // an updated datum comes with its version
-      else if (kind == waiter_kind::window || kind == waiter_kind::skip) *to++ = a->stream;
-    }
-    version* v = f->version_at(0);
-    for (const version* end = v + f->versions; v != end; v++) *to++ = v->owner;
-    count_ = static_cast<std::size_t>(to - held_);
-  }
-
-  // The common case: nobody else is creating tasks on these. Whoever finds one taken lets go of all, so nobody waits
-  // while holding.
-  bool try_all() {
-    const std::size_t named = count_;
-    count_ = 0;
-    for (std::size_t i = 0; i < named; i++) {
-      resource* const r = held_[i];
-      const lock_result result = try_lock_resource(*context_, *r);
-      if (result == lock_result::locked) [[likely]] {
-        held_[count_++] = r;
-      } else if (result == lock_result::mine_already) {
-        named_twice_ = true;
-      } else {
-        while (count_ > 0) unlock_resource(*held_[--count_]);
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // Everybody who waits does so in ascending order of address: no cycle.
-  void lock_in_order() {
-    std::sort(held_, held_ + count_);
-    resource** end = std::unique(held_, held_ + count_);
-    named_twice_ = end != held_ + count_;
-    count_ = static_cast<std::size_t>(end - held_);
-    for (std::size_t i = 0; i < count_; i++) lock_resource(*context_, *held_[i]);
-  }
-
-  context* const context_ = nullptr;  // null: nothing is locked
-  std::array<resource*, 16> inline_;
-  std::unique_ptr<resource*[]> many_;
-  resource** held_ = inline_.data();
-  std::size_t count_ = 0;
-  bool named_twice_ = false;
-};
-
-// The right to match a task to the resources it names: of the sole creator, or by locking all of them together. The two
-// are apart, so that what is looked at for each task stays in registers.
-class matching_right {
- public:
-  matching_right(context& c, frame* f) : creating_(c.common.creation, c.as_creator, c.alone) {
-    if (!creating_.alone()) [[unlikely]] lock(c, f, locks_);
-  }
-  // Whether two accesses of the task name the same.
-  bool any_named_twice(frame* f) { return locks_ ? locks_->any_named_twice() : resource_set(f).any_named_twice(); }
-
- private:
-  [[gnu::noinline]] static void lock(context& c, frame* f, std::optional<resource_set>& locks) {
-    locks.emplace(c, f, resource_set::locked());
-  }
-
-  const creating creating_;
-  std::optional<resource_set> locks_;
-};
-
-std::string described(const frame* f, const datum* d) {
-  return std::string("task ") + f->display_name() + ": datum " + (d->name ? d->name : "(unnamed)") + " of " + std::to_string(d->bytes / d->element_bytes) + " elements";
-}
-
-// A datum in more than one access of a task: several reads, or reads and one new version, make sense.
-void check_twice(frame* f, datum* d) {
-  int reads = 0, writes = 0, updates = 0;
-  for (unsigned i = 0; i < f->accesses; i++) {
-    const access& a = *f->access_at(i);
-    if (a.kind() == waiter_kind::read && a.wanted == d) reads++;
-    if (a.kind() == waiter_kind::update && a.wanted == d) updates++;
-  }
-  for (unsigned i = 0; i < f->versions; i++)
-    if (f->version_at(i)->kind == version_kind::replace && f->version_at(i)->owner == d) writes++;
-  if (writes + updates > 1) throw usage_error(described(f, d) + " is written by more than one access; name it in one out() or inout()");
-  if (updates > 0 && reads > 0) throw usage_error(described(f, d) + " is read by in() and updated by inout(); use in() and out(), or inout() alone");
-}
-
-[[noreturn]] void throw_unwritten(frame* f, datum* d) {
-  throw usage_error(described(f, d) + " is read, but no task writes it before; write it with out(), or make it from values");
-}
-
-[[noreturn, gnu::noinline]] void throw_foreign(const char* task, const char* kind, const char* name) {
-  throw usage_error(std::string("task ") + task + ": " + kind + " " + (name != nullptr ? name : "(unnamed)") +
-                    " belongs to another weir::runtime; a task may name what was made by the runtime that it is spawned in");
-}
-
-inline void check_runtime(const context& c, const frame* f, const datum& d) {
-  if (d.runtime != c.common.runtime) [[unlikely]] throw_foreign(f->display_name(), "datum", d.name);
-}
-inline void check_runtime(const context& c, const frame* f, const stream_state& s) {
-  if (s.runtime != c.common.runtime) [[unlikely]] throw_foreign(f->display_name(), "stream", s.name);
-}
-
-[[noreturn, gnu::noinline]] void throw_unusable(const context& c, frame* f, datum* d) {
-  check_runtime(c, f, *d);
-  throw_unwritten(f, d);
-}
-
-void validate(const context& c, frame* f, matching_right& held) {
-  for (unsigned i = 0; i < f->accesses; i++) {
-    const access& a = *f->access_at(i);
-    if (a.kind() == waiter_kind::read && a.wanted->runtime != c.common.runtime) [[unlikely]] throw_unusable(c, f, a.wanted);
-    if (a.kind() <= waiter_kind::update && a.wanted->current == nullptr) [[unlikely]] throw_unusable(c, f, a.wanted);
-    if (a.kind() == waiter_kind::window || a.kind() == waiter_kind::skip) check_runtime(c, f, *static_cast<const stream_state*>(a.stream));
-  }
-  for (unsigned i = 0; i < f->versions; i++) {
-    const version& v = *f->version_at(i);
-    if (v.kind == version_kind::push) check_runtime(c, f, *static_cast<const stream_state*>(v.owner));
-    else check_runtime(c, f, *static_cast<const datum*>(v.owner));
-  }
-  // In and out of the same datum, the common reason to name one twice, is right.
-  const bool may_be_wrong = f->versions > 1 || ((f->unusual & frame::has_updates) != 0 && f->accesses > 1);
-  if (!may_be_wrong || !held.any_named_twice(f)) return;
-  for (unsigned i = 0; i < f->accesses; i++)
-    if (f->access_at(i)->kind() == waiter_kind::update) check_twice(f, f->access_at(i)->wanted);
-  for (unsigned i = 0; i < f->versions; i++)
-    if (f->version_at(i)->kind == version_kind::replace) check_twice(f, static_cast<datum*>(f->version_at(i)->owner));
-}
-
-void release_outputs(context& c, frame* f) noexcept {
-  for (unsigned i = 0; i < f->versions; i++) release_buffer(c, *f->version_at(i));
-}
-
-void allocate_outputs(context& c, frame* f) {
-  try {
-    for (unsigned i = 0; i < f->versions; i++)
-      if (f->version_at(i)->kind != version_kind::update) allocate_buffer(c, *f->version_at(i));
-  } catch (...) {
-    release_outputs(c, f);
-    throw;
-  }
-}
-
-void claim_addresses(context& c, frame* f) {
-  try {
-    c.common.addresses->claim(c, f);
-  } catch (...) {
-    release_outputs(c, f);
-    throw;
-  }
-}
 
 void match_read(access& a) {
   datum& d = *a.wanted;
@@ -214,15 +23,6 @@ void match_update(context& c, access& a, frame* f) {
   a.source = &old;
   if (succeed_current(c, d, *f->version_at(a.extra()), a)) tell_heir(c, old, a);
 }
-
-// What matching found out about a task's inputs.
-struct inputs {
-  std::uint32_t depth = 0;      // longest path of tasks up to one of its data
-  std::uint32_t reads = 0, updates = 0;
-  std::uint32_t satisfied = 0;  // of the others
-  access* deepest_read = nullptr;  // the one that will probably be there last; only if there are reads
-  bool there = false;              // all that it waits for is there, as was seen while it was matched
-};
 
 inputs match_accesses(context& c, frame* f, stream_plan& streams) {
   inputs found;
@@ -245,8 +45,11 @@ inputs match_accesses(context& c, frame* f, stream_plan& streams) {
         skip_ahead(c, *static_cast<stream_state*>(a.stream), a.bytes);
         found.satisfied++;
         break;
-      case waiter_kind::address: found.satisfied++; break;  // claims count for themselves
+      case waiter_kind::covered_read:
+      case waiter_kind::covered_update:
+      case waiter_kind::covered_overwrite: found.satisfied++; break;  // parts count for themselves
       case waiter_kind::update:
+      case waiter_kind::overwrite:
         found.updates++;
         found.depth = std::max(found.depth, a.wanted->depth);
         break;
@@ -260,6 +63,7 @@ void announce_versions(context& c, frame* f, const inputs& in, stream_plan* stre
   f->live.store(f->versions, std::memory_order_relaxed);
   for (unsigned i = 0; i < f->versions; i++) {
     version& v = *f->version_at(i);
+    if (v.kind == version_kind::unused) continue;
     resource* owner = v.owner;
     v.heir = nullptr;
     if (v.kind == version_kind::push) {
@@ -271,41 +75,10 @@ void announce_versions(context& c, frame* f, const inputs& in, stream_plan* stre
     if (v.kind == version_kind::replace) replace_current(c, *static_cast<datum*>(owner), v);
   }
   // Updates come last: they look at what was current before, which cannot be a version of this task.
-  for (unsigned i = 0; in.updates > 0 && i < f->accesses; i++)
-    if (f->access_at(i)->kind() == waiter_kind::update) match_update(c, *f->access_at(i), f);
-}
-
-// The read that will probably be there last is waited for first: most others are there then.
-inline bool start_reads(context& c, frame* f, const inputs& in) {
-  access& last = *in.deepest_read;
-  f->next_read = f->access_at(0);
-  return (last.source->published() || !subscribe(c, *last.source, last)) && await_reads(c, f);
-}
-
-// A task that only reads and writes data: nobody but its creator, and then whoever it waits for, knows of it, so nothing
-// is counted. True: it is ready.
-inline bool wait_for_reads(context& c, frame* f, const inputs& in) {
-  if (!in.there) {
-    f->pending.store(1, std::memory_order_relaxed);
-    f->state.store(frame_state::waiting, std::memory_order_release);
-    if (in.reads != 0 && !start_reads(c, f, in)) return false;
-    f->pending.store(0, std::memory_order_relaxed);
+  for (unsigned i = 0; in.updates > 0 && i < f->accesses; i++) {
+    access& a = *f->access_at(i);
+    if (a.kind() == waiter_kind::update || a.kind() == waiter_kind::overwrite) match_update(c, a, f);
   }
-  f->state.store(frame_state::ready, std::memory_order_relaxed);
-  return true;
-}
-
-// The version a read names. Deeper ones are probably there later.
-inline const version& match_usual_read(access& a, inputs& in) {
-  datum& d = *a.wanted;
-  version* const current = d.current;
-  if (d.depth > in.depth) {
-    in.depth = d.depth;
-    in.deepest_read = &a;
-  }
-  d.readers++;
-  a.source = current;
-  return *current;
 }
 
 // Stops looking whether they are there at the first that is not: that one is waited for, and the others' lines are
@@ -318,14 +91,6 @@ inline void match_usual_reads(access* a, const access* end, inputs& in) {
     in.there = v.published() && !v.failed;
   }
   for (; a != end; a++) match_usual_read(*a, in);
-}
-
-inline void announce_usual(context& c, version& v, std::uint32_t depth) {
-  datum& d = *static_cast<datum*>(v.owner);
-  v.heir = nullptr;
-  v.users.store(version::while_current, std::memory_order_relaxed);
-  d.depth = depth;
-  replace_current(c, d, v);
 }
 
 // A task that reads and writes whole data and nothing else: most of them, and short.
@@ -380,7 +145,7 @@ inline void announce_update(datum& d, version& v, std::uint32_t depth) {
   version& old = *d.current;
   a.source = &old;
   if (!succeed_current(c, d, *f->version_at(a.extra()), a) || subscribe(c, old, a)) return false;
-  if (old.failed) [[unlikely]] f->skipped_because.store(failure_of(old.producer()), std::memory_order_relaxed);
+  note_failure(f, old);
   f->pending.store(0, std::memory_order_relaxed);
   f->state.store(frame_state::ready, std::memory_order_relaxed);
   return true;
@@ -441,14 +206,31 @@ inline std::uint32_t match_streams(context& c, frame* f, stream_plan& streams) {
 }
 
 // What needs memory comes first: after that nothing fails.
-[[gnu::noinline]] void match(context& c, frame* f, inputs& in) {
-  matching_right held(c, f);
+template <class Right>
+void match_with(context& c, frame* f, inputs& in, Right& held) {
   validate(c, f, held);
   stream_plan streams(f);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
-  if ((f->unusual & frame::has_addresses) != 0) claim_addresses(c, f);
   in = match_accesses(c, f, streams);
   announce_versions(c, f, in, &streams);
+}
+
+[[gnu::noinline]] void match(context& c, frame* f, inputs& in) {
+  matching_right held(c, f);
+  match_with(c, f, in, held);
+}
+
+// Streams and user memory.
+void match_with_ranges(context& c, frame* f, inputs& in) {
+  ranges_right held(c, f);
+  frame* const parts = held.parts();
+  if (parts != nullptr) f->pending.fetch_add(count_parts(parts), std::memory_order_relaxed);
+  match_with(c, f, in, held);
+  if (held.take_parts() == nullptr) return;
+  match_part_reads(parts);
+  announce_parts(parts, in.depth + 1);
+  match_part_writes(c, parts);
+  in.satisfied += await_parts(c, parts, f);
 }
 
 // Every access counts, and being_created keeps the task from starting while it is being matched.
@@ -457,7 +239,8 @@ inline std::uint32_t match_streams(context& c, frame* f, stream_plan& streams) {
   f->pending.store(frame::being_created + f->accesses, std::memory_order_relaxed);
   inputs in;
   if (f->unusual == 0) match_usual(c, f, in);
-  else match(c, f, in);
+  else if ((f->unusual & frame::has_ranges) == 0) match(c, f, in);
+  else match_with_ranges(c, f, in);
   if (c.seen_busy && in.reads == f->accesses) return wait_for_reads(c, f, in);
   f->state.store(frame_state::waiting, std::memory_order_release);  // who sees it waiting sees what was made ready before
   // All reads together count as one.
@@ -509,6 +292,7 @@ std::int16_t node_of_newest(const context& c, const datum& d) {
 // Each is all that there is to do for such a task, in one function that this one ends in: which registers they save is
 // much of what a small task costs.
 bool submit(context& c, frame* f) {
+  if ((f->unusual & (frame::has_ranges | frame::has_streams)) == frame::has_ranges) return submit_ranges(c, f);
   if (!c.seen_busy) return submit_counted(c, f);
   if (f->unusual == 0) return submit_usual(c, f);
   if (f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);

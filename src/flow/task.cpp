@@ -1,7 +1,7 @@
 // Frames: made, prepared to run, completed. Matching is in submit.cpp.
 #include "flow/task.hpp"
 
-#include "flow/address_map.hpp"
+#include "flow/address_domain.hpp"
 #include "flow/stream.hpp"
 #include "flow/versions.hpp"
 
@@ -19,15 +19,23 @@ shared::shared(os::memory_backend& backend, const std::vector<int>& os_nodes, al
       buffers(backend, os_nodes, true),
       mode(m),
       several_nodes(os_nodes.size() > 1),
-      addresses(std::make_unique<address_map>()),
+      addresses(std::make_unique<address_domain>(*this)),
       streams(std::make_unique<stream_registry>()) {}
 
 shared::~shared() {
+  addresses.reset();
   WEIR_ASSERT(frames.nothing_is_in_use());
   WEIR_ASSERT(buffers.nothing_is_in_use());
 }
 
-void shared::addresses_forget_done() { addresses->forget_done(); }
+void forget_ranges(context& c, bool everything) {
+  const visit here(c);
+  const creating alone(c.common.creation, c.as_creator, c.alone);
+  address_domain& domain = *c.common.addresses;
+  std::unique_lock<spin_lock> lock;
+  if (!alone.alone()) lock = std::unique_lock(domain.lock);
+  domain.forget(c, everything);
+}
 
 namespace {
 
@@ -109,9 +117,14 @@ inline void drop_window(context& c, stream_window* w) {
 void drop_input(context& c, const frame* f, access& a, const char* cause) {
   switch (a.kind()) {
     case waiter_kind::read: drop_users(c, *a.source); break;
-    case waiter_kind::update: drop_heir(c, *a.source); break;
+    case waiter_kind::update:
+    case waiter_kind::overwrite: drop_heir(c, *a.source); break;
     case waiter_kind::window: drop_window(c, a.window); break;
-    case waiter_kind::address: address_map::finish(c, a.claim, cause, c.common.traced ? f->trace_id : 0); break;
+    case waiter_kind::covered_read:
+    case waiter_kind::covered_update:
+    case waiter_kind::covered_overwrite:
+      if (a.parts != nullptr) complete_parts(c, a.parts, f, cause);
+      break;
     default: break;
   }
 }
@@ -217,14 +230,28 @@ bool has_heir(const version& v, const frame& task) {
 }  // namespace
 
 bool waits_for_end_of(const frame& waiting, frame& running) {
-  for (unsigned i = 0; i < running.versions; i++)
-    if (const version& v = *running.version_at(i); lists(v.waiters, waiting) || has_heir(v, waiting)) return true;
-  for (unsigned i = 0; i < running.accesses; i++) {
-    const access& a = *running.access_at(i);
-    if (a.kind() == waiter_kind::read && has_heir(*a.source, waiting)) return true;
-    if (a.kind() == waiter_kind::address && lists(a.claim->waiters, waiting)) return true;
-  }
-  return false;
+  const auto keeps = [&](frame& f) {
+    for (unsigned i = 0; i < f.versions; i++)
+      if (const version& v = *f.version_at(i); lists(v.waiters, waiting) || has_heir(v, waiting)) return true;
+    return false;
+  };
+  const auto reads = [&](const access& a) { return has_heir(*a.source, waiting); };
+  if (keeps(running)) return true;
+  for (unsigned i = 0; i < running.accesses; i++)
+    if (const access& a = *running.access_at(i); a.kind() == waiter_kind::read && reads(a)) return true;
+  bool found = false;
+  frame* const parts = parts_of(running);
+  for_each_part(parts, [&](const access& a) { found |= a.kind() == waiter_kind::dependence && reads(a); });
+  for (frame* p = parts; p != nullptr; p = next_parts(p)) found |= keeps(*p);
+  return found;
+}
+
+void declare_outputs_failed(context& c, frame& f, const char* cause) {
+  const auto declare = [&](frame& of) {
+    for (unsigned i = 0; i < of.versions; i++) declare_failed(c, *of.version_at(i), cause);
+  };
+  declare(f);
+  for (frame* p = parts_of(f); p != nullptr; p = next_parts(p)) declare(*p);
 }
 
 void give_first_version(context& c, datum& d, const void* values) {

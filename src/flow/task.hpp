@@ -31,7 +31,7 @@ inline bool is_stage(const frame* f) {
 
 // Whether there is nothing to do for a task's inputs before it runs.
 inline bool finds_its_inputs(frame* f) {
-  if (f->unusual == 0 || f->accesses == 0) return true;
+  if ((f->unusual & ~frame::has_ranges) == 0 || f->accesses == 0) return true;
   if (!is_stage(f)) return false;
   const access& a = *f->access_at(0);
   return a.kind() != waiter_kind::window || !a.window->in_several_pieces();
@@ -67,6 +67,12 @@ inline traffic complete(context& c, frame* f, const char* cause) {
 // Of a datum that nobody else knows yet: its first version holds a copy of these values, and the producer of it is a
 // task that is done already. Throws std::bad_alloc.
 void give_first_version(context&, datum&, const void* values);
+
+// What is known of user memory that no task uses, or everything at the end. O(ranges).
+void forget_ranges(context&, bool everything);
+
+// Of a task that will never run.
+void declare_outputs_failed(context&, frame&, const char* cause);
 
 // For messages: the task's name and what it waits for.
 std::string described_inputs(frame&);

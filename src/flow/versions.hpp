@@ -103,6 +103,16 @@ inline bool last_version_of(context& c, frame* f) {
 
 }  // namespace implementation
 
+// Name of the task to blame for what a version that failed does not hold.
+inline const char* failure_of(version& v) { return failure_of(v.producer()); }
+
+// Its successor takes the place of a datum's current version when nobody uses that any more.
+inline void announce_in_place(version& v, std::uint32_t depth) {
+  static_cast<datum*>(v.owner)->depth = depth;
+  v.heir = nullptr;
+  v.users.store(version::while_current, std::memory_order_relaxed);
+}
+
 // Puts a waiter on the version's list. False if the version is published already: nothing to wait for.
 inline bool subscribe(context& c, version& v, waiter& w) {
   waiter* head = v.waiters.load(std::memory_order_acquire);
@@ -150,11 +160,15 @@ inline bool await_reads(context& c, frame* f) {
   return true;
 }
 
+// A waiter of a range that was cut (range_cut.hpp) has been told.
+void continue_cut(context&, const waiter&, const char* cause);
+
 // One thing less that a waiter's task waits for. `cause` is null, or the name of the task whose failure made it
 // pointless.
 inline void satisfy(context& c, waiter& w, const char* cause) {
+  if (w.kind() >= waiter_kind::cut_publish) [[unlikely]] return continue_cut(c, w, cause);
   frame* f = w.task();
-  if (cause != nullptr && w.kind() != waiter_kind::order) f->skipped_because.store(cause, std::memory_order_relaxed);
+  if (cause != nullptr && w.kind() != waiter_kind::overwrite) f->skipped_because.store(cause, std::memory_order_relaxed);
   drop_pending(c, f, 1);
 }
 

@@ -91,10 +91,7 @@ struct actor {
     return a;
   }
   static void put_address(detail::cursor& k, shared_cell* cell, access_mode mode) {
-    access& a = detail::put_access(k, waiter_kind::address);
-    a.set_place(reinterpret_cast<std::uintptr_t>(cell), static_cast<std::uint64_t>(mode));
-    a.bytes = sizeof *cell;
-    k.task->unusual |= frame::has_addresses;
+    detail::put_range(k, reinterpret_cast<std::uintptr_t>(cell), 1, sizeof *cell, mode);
   }
   static void* closure(frame* f) { return reinterpret_cast<char*>(f) + detail::closure_offset(f->versions, f->accesses, alignof(number*)); }
 

@@ -69,7 +69,10 @@ void end_state(runtime_state* s, const Failed& failed, const Unasked& unasked) {
   }
   unasked(e.root());
   if (s->print_statistics) succeeds([&] { std::fputs(collect_statistics(*s).to_string().c_str(), stderr); });
-  e.shared().addresses_forget_done();
+  {
+    const engine::slot_to_release here(e);
+    flow::forget_ranges(here->flow, true);
+  }
   e.stop();
   s->cpus.give_back();
   succeeds([&] { write_trace(*s); });
@@ -107,6 +110,11 @@ void throw_slice_error(const datum* d, std::size_t offset, std::size_t count) {
   if (d == nullptr) throw_null_access("a weir::data handle");
   throw usage_error(std::string("datum ") + (d->name ? d->name : "(unnamed)") + ": elements " + std::to_string(offset) + " to " + std::to_string(offset + count) + " were asked for, it has " +
                     std::to_string(d->bytes / d->element_bytes));
+}
+
+void throw_range_error(const frame* f, std::uintptr_t first, std::size_t count, std::size_t element_bytes) {
+  throw usage_error(std::string("task ") + f->display_name() + ": weir::ref of " + std::to_string(count) + " elements of " + std::to_string(element_bytes) + " bytes at address " +
+                    std::to_string(first) + " reaches beyond the memory that can be addressed; expected memory of the program");
 }
 
 void throw_window_error(const frame* f, const stream_state* s, std::size_t count) {
@@ -305,7 +313,7 @@ void runtime::wait() {
   engine::engine& e = state_->engine;
   if (e.in_task() || e.blocks_in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] { e.wait_until([&e] { return e.quiescent(); }, engine::permission::for_all()); });
-  e.shared().addresses_forget_done();
+  if (e.shared().traced) flow::forget_ranges(e.current().flow, false);  // then they keep all that they knew
   if (gave_up != nullptr) std::rethrow_exception(gave_up);
 }
 

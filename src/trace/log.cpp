@@ -1,6 +1,7 @@
 // Writing records: chunks, names, and what a frame tells about its task.
 #include "trace/log.hpp"
 
+#include "flow/range_parts.hpp"
 #include "graph/graph.hpp"
 
 #include <fcntl.h>
@@ -64,20 +65,20 @@ constexpr std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 
 template <class F>
 void for_each_producer(frame* t, F&& f) {
   using detail::waiter_kind;
-  const auto from = [&](detail::version* v) { f(v->producer()->trace_id); };
-  const detail::address_claim* claim = nullptr;
+  const auto from = [&](detail::version* v) {
+    if (v->kind != detail::version_kind::ground) f(v->producer()->trace_id);
+  };
   for (unsigned i = 0; i < t->accesses; i++) {
     detail::access& a = *t->access_at(i);
     switch (a.kind()) {
       case waiter_kind::read:
-      case waiter_kind::update: from(a.source); break;
+      case waiter_kind::update:
+      case waiter_kind::overwrite: from(a.source); break;
       case waiter_kind::window: a.window->for_each_piece([&](const detail::stream_window::piece& p) { from(p.source); }); break;
-      case waiter_kind::address: claim = a.claim; break;  // one for all of them
       default: break;
     }
   }
-  if (claim != nullptr)
-    for (std::size_t i = 0; i < claim->used; i++) f(claim->waits[i].producer);
+  flow::for_each_part(flow::parts_of(*t), [&](const detail::access& a) { from(a.source); });
 }
 
 // An empty vector may have no memory to copy from.

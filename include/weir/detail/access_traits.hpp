@@ -29,7 +29,8 @@ namespace detail {
 
 [[noreturn]] void throw_null_access(const char* what);
 [[noreturn]] void throw_window_error(const frame*, const stream_state*, std::size_t count);
-// Of a datum or window: more than any machine's address space.
+[[noreturn]] void throw_range_error(const frame*, std::uintptr_t first, std::size_t count, std::size_t element_bytes);
+// Of a datum or window, and where memory ends: more than any machine's address space.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 47;
 void* window_data(access&) noexcept;
 
@@ -79,6 +80,19 @@ template <class T>
     put_version(c, version_kind::update, part.datum, part.datum->bytes);
     c.task->unusual |= frame::has_updates;
   }
+}
+
+// Which datum it is, and what it waits for, is found when the task is submitted.
+[[gnu::always_inline]] inline void put_range(cursor& c, std::uintptr_t first, std::size_t count,
+                                             std::size_t element_bytes, access_mode mode) {
+  constexpr waiter_kind kinds[] = {waiter_kind::read, waiter_kind::overwrite, waiter_kind::update};
+  if (first > most_bytes || count > (most_bytes - first) / element_bytes) [[unlikely]]
+    throw_range_error(c.task, first, count, element_bytes);
+  access& a = put_access(c, kinds[static_cast<int>(mode)]);
+  a.bytes = count * element_bytes;
+  a.set_place(first, mode == access_mode::in ? access::reads_range : c.version_index());
+  if (mode != access_mode::in) put_version(c, version_kind::range, nullptr, 0);
+  c.task->unusual |= frame::has_ranges;
 }
 
 template <class T>
@@ -156,16 +170,14 @@ template <class T, access_mode Mode>
 struct access_traits<address_access<T, Mode>> {
   using argument = std::span<T>;
   static constexpr bool is_group = false;
-  static std::size_t versions(const address_access<T, Mode>&) { return 0; }
+  static std::size_t versions(const address_access<T, Mode>&) { return Mode == access_mode::in ? 0 : 1; }
   static std::size_t accesses(const address_access<T, Mode>&) { return 1; }
-  static void put(cursor& c, const address_access<T, Mode>& a) {
-    access& r = put_access(c, waiter_kind::address);
-    r.bytes = a.count * sizeof(T);
-    r.set_place(reinterpret_cast<std::uintptr_t>(a.first), static_cast<std::uint64_t>(Mode));
-    c.task->unusual |= frame::has_addresses;
+  [[gnu::always_inline]] static void put(cursor& c, const address_access<T, Mode>& a) {
+    put_range(c, reinterpret_cast<std::uintptr_t>(a.first), a.count, sizeof(T), Mode);
   }
   static argument take(cursor& c, std::uint32_t) {
-    access& r = c.next_access();
+    if constexpr (Mode != access_mode::in) c.next_version();
+    const access& r = c.next_access();
     return {reinterpret_cast<T*>(static_cast<std::uintptr_t>(r.offset())), r.bytes / sizeof(T)};
   }
 };

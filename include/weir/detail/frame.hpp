@@ -19,7 +19,6 @@ struct access;
 struct scope_state;
 struct runtime_state;
 struct stream_window;
-struct address_claim;
 
 inline constexpr std::size_t window_bytes = 128;  // of a stream_window
 inline constexpr std::int16_t node_unknown = -1;  // not placed yet, or spread over several nodes
@@ -30,11 +29,20 @@ enum class waiter_kind : std::uint8_t {
   update,      // access: overwrites the version in place once nobody else uses it
   window,      // access: a stream window; its segments wait through waiters of their own
   skip,        // access: moves a stream on, reads nothing
-  address,     // access: a range of user memory; waits through waiters of its own
-  dependence,  // no access: one more thing a task waits for
-  order,       // as dependence, but a failure there does not matter here
+  overwrite,   // access to user memory: as update, but what the earlier writer did does not matter
+  // Accesses to user memory that wait for nothing themselves: other accesses of the task, or parts, do that for them.
+  covered_read,
+  covered_update,
+  covered_overwrite,
+  dependence,  // one more thing a task waits for: a segment of a window, or one of several parts of a range
   external,    // a thread outside the runtime waits for this version
+  cut_publish, // a range was cut while tasks used it: the version of the whole is there
+  cut_unused,  // nobody uses that version any more
 };
+
+inline constexpr bool is_covered(waiter_kind k) {
+  return k == waiter_kind::covered_read || k == waiter_kind::covered_update || k == waiter_kind::covered_overwrite;
+}
 
 struct waiter {
   waiter* next = nullptr;
@@ -73,21 +81,28 @@ struct access : waiter {
     version* source;          // after: the version read
     resource* stream;         // window, skip: before matching (a stream_state)
     stream_window* window;    // after
-    address_claim* claim;     // address: after matching
+    frame* parts;             // covered: after matching, of the first of them; null in the others and if there are none
   };
-  std::uint64_t place = 0;  // low 48 bits: bytes into the version, or the start of the range; high 16: extra()
+  std::uint64_t place = 0;  // low 48 bits: bytes into the version, or where user memory begins; high 16: extra()
   std::uint64_t bytes = 0;  // declared; window: bytes visible
   access() : wanted(nullptr) {}
 
   static constexpr int offset_bits = 48;
   std::uint64_t offset() const { return place & ((std::uint64_t{1} << offset_bits) - 1); }
-  // update: which of the frame's versions it becomes; address: access_mode.
+  // update, overwrite: which of the frame's versions it becomes.
   unsigned extra() const { return static_cast<unsigned>(place >> offset_bits); }
+  // In the extra() of what reads user memory.
+  static constexpr unsigned reads_range = 1;
   void set_place(std::uint64_t offset, std::uint64_t extra) { place = offset | extra << offset_bits; }
 };
 static_assert(sizeof(access) == 40);
 
-enum class version_kind : std::uint8_t { replace, update, push };
+enum class version_kind : std::uint8_t {
+  replace, update, push,
+  range,   // of user memory: no buffer
+  ground,  // of user memory that no task has written: there from the start, and it has no producer
+  unused,  // nobody will ever know of it: its access is covered by others
+};
 
 // The value one task wrote. Written once, then read any number of times.
 //
@@ -120,6 +135,12 @@ struct version {
   frame* producer() { return reinterpret_cast<frame*>(reinterpret_cast<char*>(this) - frame_offset); }
   static waiter* published_mark() { return reinterpret_cast<waiter*>(std::uintptr_t{1}); }
   static waiter* unwanted_mark() { return reinterpret_cast<waiter*>(std::uintptr_t{2}); }
+  // Nobody will know of it: it goes when its producer is done.
+  void be_unused() {
+    kind = version_kind::unused;
+    owner = nullptr;
+    waiters.store(unwanted_mark(), std::memory_order_relaxed);
+  }
   bool published() const { return waiters.load(std::memory_order_acquire) == published_mark(); }
 };
 static_assert(sizeof(version) == 48);
@@ -164,7 +185,7 @@ struct frame_size {
 
 struct alignas(64) frame {
   static constexpr std::uint32_t being_created = std::uint32_t{1} << 31;
-  static constexpr std::uint8_t has_updates = 1, has_streams = 2, has_addresses = 4, of_graph = 8;
+  static constexpr std::uint8_t has_updates = 1, has_streams = 2, has_ranges = 4, of_graph = 8;
 
   const task_ops* ops = nullptr;
   // What it waits for: 1 for all its reads, 1 for every other input, and being_created until all are matched. When it

@@ -147,8 +147,7 @@ std::string engine::give_up(slot& s) {
   }
   streams.abandon_windows(never_fed);
   // Tasks that wait for each other in a circle: each one's outputs are declared failed, which frees the others.
-  for (frame* f : lost)
-    for (unsigned i = 0; i < f->versions; i++) flow::declare_failed(s.flow, *f->version_at(i), never_fed);
+  for (frame* f : lost) flow::declare_outputs_failed(s.flow, *f, never_fed);
   return nested && std::all_of(lost.begin(), lost.end(), waited_for) ? std::string() : list;
 }
 

@@ -1,0 +1,177 @@
+// Dependences by address: tasks whose ranges are not all exact repeats, each of another record.
+#include "flow/address_domain.hpp"
+
+#include <algorithm>
+
+namespace weir::flow {
+namespace {
+
+// More parts than this are made one record again by a task that writes all of them when they are at rest. Fewer: ranges
+// that are named in two ways, in turn, are cut each time. More: each access looks at more parts.
+constexpr std::size_t most_parts_at_rest = 8;
+// More accesses than this are told apart by numbers in their records.
+constexpr unsigned most_compared = 8;
+
+part_use use_of(const access& a) {
+  if (a.kind() == waiter_kind::read) return part_use::read;
+  return a.kind() == waiter_kind::update ? part_use::update : part_use::overwrite;
+}
+
+void set_kind(frame* f, access& a, waiter_kind kind) {
+  a.target = reinterpret_cast<std::uintptr_t>(f) | static_cast<std::uintptr_t>(kind);
+}
+
+// Others, or its parts, do for this one what orders the task.
+void cover(frame* f, access& a) {
+  constexpr waiter_kind covered[] = {waiter_kind::covered_read, waiter_kind::covered_update,
+                                     waiter_kind::covered_overwrite};
+  const part_use use = use_of(a);
+  if (use != part_use::read) f->version_at(a.extra())->be_unused();
+  set_kind(f, a, covered[static_cast<int>(use)]);
+  a.parts = nullptr;
+}
+
+template <class F>
+void for_each_range(frame* f, F&& what) {
+  for (std::uint32_t i = 0; i < f->accesses; i++)
+    if (access& a = *f->access_at(i); names_range(*f, a)) what(i, a);
+}
+
+}  // namespace
+
+bool address_domain::any_twice(frame* f) {
+  if (f->accesses > most_compared) return true;  // perhaps
+  for (const access *a = f->access_at(0), *end = a + f->accesses; a != end; a++)
+    for (const access* b = a + 1; b != end; b++)
+      if (a->wanted == b->wanted) return true;
+  return false;
+}
+
+frame* address_domain::resolve_parts(context& c, frame* f) {
+  make_records(c, f);
+  if (list_uses(c, f)) join_uses();
+  return bind_uses(c, f);
+}
+
+bool address_domain::is_worth_joining(const range_parts& parts, const access& a) const {
+  if (parts.all.size() <= most_parts_at_rest || a.kind() == waiter_kind::read) return false;
+  return std::ranges::all_of(parts.all, [&](const range_parts::part& p) { return table_.may_go(*p.record, number_); });
+}
+
+// After this the records of a task's ranges begin and end where these do; none of them goes as long as the number is
+// that of this task.
+void address_domain::make_records(context& c, frame* f) {
+  const std::uint32_t task = next_number();
+  for_each_range(f, [&](std::uint32_t, access& a) {
+    if (a.bytes == 0) return;
+    const range_table::found known = table_.find(a.offset(), a.bytes);
+    if (known.record != nullptr) {
+      known.record->named_by = task;
+    } else if (known.parts != nullptr && known.parts->is_up_to_date() && !is_worth_joining(*known.parts, a)) {
+      for (const range_parts::part& p : known.parts->all) p.record->named_by = task;
+    } else {
+      table_.cover(c, a.offset(), a.bytes, task);
+    }
+  });
+}
+
+// Whether any record is in several accesses.
+bool address_domain::list_uses(context& c, frame* f) {
+  const std::uint32_t listed = next_number();
+  bool twice = false;
+  uses_.clear();
+  for_each_range(f, [&](std::uint32_t i, access& a) {
+    if (a.bytes == 0) return;
+    const auto list = [&](range_record& r) {
+      twice |= std::exchange(r.named_by, listed) == listed;
+      uses_.push_back({&r, i, use_of(a)});
+    };
+    const range_table::found known = table_.find(a.offset(), a.bytes);
+    if (known.record != nullptr) return list(*known.record);
+    if (known.parts != nullptr && known.parts->is_up_to_date()) {
+      for (const range_parts::part& p : known.parts->all) list(*p.record);
+      return;
+    }
+    const std::size_t before = uses_.size();
+    table_.for_each_part(a.offset(), a.bytes, list);
+    if (uses_.size() > before + 1) table_.note_parts(c, a.offset(), a.bytes, listed);
+  });
+  return twice;
+}
+
+// Of the uses of each record only one is left.
+void address_domain::join_uses() {
+  std::ranges::sort(uses_, [](const use& a, const use& b) {
+    return a.record != b.record ? a.record < b.record : a.access < b.access;
+  });
+  for (std::size_t first = 0; first < uses_.size();) {
+    std::size_t end = first + 1;
+    while (end < uses_.size() && uses_[end].record == uses_[first].record) end++;
+    if (end > first + 1) keep_one(first, end);
+    first = end;
+  }
+  std::ranges::stable_sort(uses_, {}, &use::access);
+}
+
+// One that writes, if any does. It reads, too, if any does.
+void address_domain::keep_one(std::size_t first, std::size_t end) {
+  std::size_t kept = first;
+  bool reads = false;
+  for (std::size_t i = first; i < end; i++) {
+    reads |= uses_[i].how != part_use::overwrite;
+    if (uses_[kept].how == part_use::read) kept = i;
+  }
+  for (std::size_t i = first; i < end; i++)
+    if (i != kept) uses_[i].record = nullptr;
+  if (uses_[kept].how == part_use::overwrite && reads) uses_[kept].how = part_use::update;
+}
+
+bool address_domain::needs_no_parts(std::size_t first, std::size_t end) const {
+  return end == first + 1 && uses_[first].record != nullptr;
+}
+
+// Where the uses of the access end whose first one is this.
+std::size_t address_domain::end_of_uses(std::size_t first, std::uint32_t access) const {
+  while (first < uses_.size() && uses_[first].access == access) first++;
+  return first;
+}
+
+parts_builder address_domain::builder_for(context& c, frame* f) const {
+  std::size_t all = 0, written = 0;
+  for (std::size_t first = 0; first < uses_.size();) {
+    const std::size_t end = end_of_uses(first, uses_[first].access);
+    for (std::size_t u = first; u < end && !needs_no_parts(first, end); u++) {
+      if (uses_[u].record == nullptr) continue;
+      all++;
+      if (uses_[u].how != part_use::read) written++;
+    }
+    first = end;
+  }
+  return {c, f, all, written};
+}
+
+// Accesses with one record, which is theirs alone, are as those to data. Of the others the parts are returned, and the
+// first of them has these.
+frame* address_domain::bind_uses(context& c, frame* f) {
+  parts_builder builder = builder_for(c, f);
+  access* first_covered = nullptr;
+  std::size_t first = 0;
+  for_each_range(f, [&](std::uint32_t i, access& a) {
+    const std::size_t begin = first, end = end_of_uses(begin, i);
+    first = end;
+    if (needs_no_parts(begin, end)) {
+      bind(f, a, *uses_[begin].record);
+      if (uses_[begin].how == part_use::update) set_kind(f, a, waiter_kind::update);
+      return;
+    }
+    cover(f, a);
+    if (first_covered == nullptr) first_covered = &a;
+    for (std::size_t u = begin; u < end; u++)
+      if (uses_[u].record != nullptr) builder.add(*uses_[u].record, uses_[u].how);
+  });
+  if (first_covered == nullptr) return nullptr;
+  first_covered->parts = builder.take();
+  return first_covered->parts;
+}
+
+}  // namespace weir::flow

@@ -1,0 +1,82 @@
+// Dependences by address: user memory named with weir::ref. Ranges may overlap in any way; tasks are ordered as if they
+// ran one after the other in creation order, as far as their ranges touch and one of them writes.
+//
+// A range is a datum without a buffer, and a write is an update of it: once the records of a task's ranges are found,
+// matching and completing are those of data (README.md, "User memory").
+#pragma once
+
+#include "flow/range_parts.hpp"
+#include "flow/range_table.hpp"
+
+#include <vector>
+
+namespace weir::flow {
+
+// Whether an access is to user memory; before the task is matched, and after.
+inline bool names_range(frame& f, const access& a) {
+  switch (a.kind()) {
+    case waiter_kind::read: return a.extra() == access::reads_range;
+    case waiter_kind::update: return f.version_at(a.extra())->kind == detail::version_kind::range;
+    default: return a.kind() == waiter_kind::overwrite || detail::is_covered(a.kind());
+  }
+}
+
+// The tasks among which ranges order. Used by who has the right to create, or, once there are several creators, holds
+// the lock.
+class address_domain {
+ public:
+  explicit address_domain(const shared& s) : table_(s.runtime, s.traced) {}
+
+  // Finds the records of the ranges that a task names, and gives accesses and versions their data. True: each has a
+  // record of its own. False: some accesses are covered, and *parts is what the task accesses beside its records. An
+  // exact repeat of a range costs one look-up, one that has parts a look at each of them, and any other O(log n) for
+  // each record it touches. Throws std::bad_alloc.
+  bool resolve(context& c, frame* f, frame*& parts) {
+    access* a = f->access_at(0);
+    for (const access* end = a + f->accesses; a != end; a++) {
+      if (a->wanted != nullptr) continue;  // a datum or stream
+      range_record* const r = table_.find(a->offset(), a->bytes).record;
+      if (r == nullptr) [[unlikely]] break;
+      bind(f, *a, *r);
+    }
+    if (a == f->access_at(f->accesses) && (f->accesses == 1 || !any_twice(f))) [[likely]] return true;
+    parts = resolve_parts(c, f);
+    return false;
+  }
+
+  // What no task uses, or everything. O(ranges).
+  void forget(context& c, bool everything) noexcept { table_.forget(c, everything); }
+  bool is_valid() { return table_.is_valid(); }
+
+  spin_lock lock;
+
+ private:
+  // One record that an access needs.
+  struct use {
+    range_record* record;  // null: another access of the task has it
+    std::uint32_t access;
+    part_use how;
+  };
+  static void bind(frame* f, access& a, range_record& r) {
+    a.wanted = &r.state;
+    if (a.kind() != waiter_kind::read) f->version_at(a.extra())->owner = &r.state;
+  }
+  static bool any_twice(frame*);
+  frame* resolve_parts(context&, frame*);
+  void make_records(context&, frame*);
+  bool is_worth_joining(const range_parts&, const access&) const;
+  bool list_uses(context&, frame*);
+  void join_uses();
+  void keep_one(std::size_t first, std::size_t end);
+  bool needs_no_parts(std::size_t first, std::size_t end) const;
+  std::size_t end_of_uses(std::size_t first, std::uint32_t access) const;
+  parts_builder builder_for(context&, frame*) const;
+  frame* bind_uses(context&, frame*);
+  std::uint32_t next_number() { return ++number_ == 0 ? ++number_ : number_; }
+
+  range_table table_;
+  std::vector<use> uses_;     // of the task that is being resolved
+  std::uint32_t number_ = 0;  // of the last one that noted in records that it names them
+};
+
+}  // namespace weir::flow

@@ -1,0 +1,83 @@
+// Ranges by address: a B+ tree of records that do not overlap, by their first address.
+//
+// Finding, adding and removing take O(log n), mostly without a look at more than the leaf that was used last: programs
+// name neighbours one after the other. Leaves are not merged when they get emptier, only removed when they are empty,
+// so there are never more of them than records.
+#pragma once
+
+#include "flow/range_record.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace weir::flow {
+
+class range_index {
+  struct node;
+  struct leaf;
+  struct branch;
+
+ public:
+  // A place among the records, valid until one is added or removed.
+  class position {
+   public:
+    range_record* record() const;  // null: behind the last
+    void advance();
+
+   private:
+    friend class range_index;
+    position(const leaf* l, unsigned i) : leaf_(l), index_(i) {}
+    const leaf* leaf_;
+    unsigned index_;
+  };
+
+  range_index() = default;
+  ~range_index();
+  range_index(const range_index&) = delete;
+  range_index& operator=(const range_index&) = delete;
+
+  // The first record that ends behind the address.
+  position find(std::uintptr_t address);
+  // Memory for so many more, so that add() does not fail. Throws std::bad_alloc.
+  void reserve(unsigned records);
+  // It overlaps none that is there. Memory was reserved.
+  void add(range_record*) noexcept;
+  void remove(const range_record*) noexcept;
+  std::size_t size() const { return size_; }
+  // Records are in order, disjoint and not empty. O(records).
+  bool is_valid();
+
+ private:
+  static constexpr unsigned fanout = 32, most_levels = 16;
+  static constexpr unsigned most_spares = 64;  // kept when leaves go
+  // A leaf, and which addresses belong there.
+  struct place {
+    leaf* at = nullptr;
+    std::uintptr_t low = 0, high = 0;
+    bool has(std::uintptr_t address) const { return at != nullptr && low <= address && address < high; }
+  };
+  // From the root down: which branches, and which child of each was taken.
+  struct path {
+    std::array<branch*, most_levels> branches;
+    std::array<unsigned, most_levels> taken;
+  };
+
+  const place& place_of(std::uintptr_t address);
+  place descend(std::uintptr_t address, path&) const;
+  void split(std::uintptr_t address) noexcept;
+  void add_child(path&, node* added, std::uintptr_t lowest) noexcept;
+  void remove_child(path&) noexcept;
+  template <class Node> Node* make() noexcept;
+  void give_back(node*) noexcept;
+  void destroy(node*, unsigned levels_below) noexcept;
+
+  node* root_ = nullptr;
+  unsigned levels_ = 0;  // of branches
+  place recent_;
+  std::size_t size_ = 0;
+  node* spares_ = nullptr;
+  unsigned spare_count_ = 0;
+};
+
+}  // namespace weir::flow

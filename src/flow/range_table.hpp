@@ -1,0 +1,137 @@
+// The ranges of user memory that tasks have named: records that do not overlap, found by their exact bytes with one
+// look-up, or by address; and for ranges that cover several records the list of these.
+//
+// Used by who has the right to match (README.md). Records of ranges at rest are overwritten by new ones, so the table
+// is as large as the backlog of tasks, or as what is named again and again if that is less.
+#pragma once
+
+#include "flow/range_index.hpp"
+#include "flow/range_record.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace weir::flow {
+
+// The records that make up a range, by address. Out of date once one of them is another (its generation says so).
+struct range_parts {
+  struct part {
+    range_record* record;
+    std::uint32_t generation;
+    bool is_there() const { return record->generation == generation; }
+  };
+  std::uintptr_t first;
+  std::uint64_t bytes;
+  std::vector<part> all;
+
+  bool is_up_to_date() const {
+    for (const part& p : all)
+      if (!p.is_there()) return false;
+    return true;
+  }
+};
+
+class range_table {
+ public:
+  // Of a runtime that is known later; `keeps_all` may change before the first range is named.
+  range_table(const detail::runtime_state* const& runtime, const bool& keeps_all)
+      : runtime_(runtime), keeps_all_(keeps_all) {}
+  ~range_table();  // everything was forgotten
+  range_table(const range_table&) = delete;
+  range_table& operator=(const range_table&) = delete;
+
+  // What exactly these bytes are: a record, the parts of a range, or nothing that is known. Some 3 ns.
+  struct found {
+    range_record* record = nullptr;
+    range_parts* parts = nullptr;
+  };
+  found find(std::uintptr_t first, std::uint64_t bytes) const {
+    for (const slot& s : window_in(slots_, shift_, first, bytes))
+      if (s.holds(first, bytes)) return s.content();
+    return {};
+  }
+  // Calls f(record) for each that begins in these bytes, by address.
+  template <class F>
+  void for_each_part(std::uintptr_t first, std::uint64_t bytes, F&& f) {
+    auto at = index_.find(first);
+    for (range_record* r = at.record(); r != nullptr && r->first < first + bytes; r = at.record()) {
+      at.advance();
+      f(*r);
+    }
+  }
+
+  // Makes sure that records begin and end where this range does, and that there is one for each of its bytes. Records
+  // that reach across its ends are cut if tasks use them, or the task of this number names them, and else taken out.
+  // All in the range are named by that task then. Throws std::bad_alloc: what has changed until then matters to nobody.
+  void cover(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task);
+  // That a range has parts, for find(). If there is no memory it will not be found.
+  void note_parts(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
+  // Whether nobody loses anything by it; the task of this number names it.
+  bool may_go(const range_record& r, std::uint32_t task) const {
+    return r.named_by != task && !keeps_all_ && r.is_at_rest();
+  }
+  void take_out(context&, range_record&) noexcept;
+
+  // Of a record that was cut, by any thread: nobody looks at it any more.
+  void give_back(range_record&) noexcept;
+  // All that is at rest, or everything. O(size).
+  void forget(context&, bool everything) noexcept;
+  // O(size).
+  bool is_valid() { return index_.is_valid(); }
+
+ private:
+  // `entry`: a record, or parts with the lowest bit set, or zero.
+  struct slot {
+    std::uintptr_t first, entry;
+    bool has_parts() const { return (entry & 1) != 0; }
+    range_record* record() const { return reinterpret_cast<range_record*>(entry); }
+    range_parts* parts() const { return reinterpret_cast<range_parts*>(entry & ~std::uintptr_t{1}); }
+    std::uint64_t bytes() const { return has_parts() ? parts()->bytes : record()->state.bytes; }
+    bool holds(std::uintptr_t address, std::uint64_t size) const {
+      return first == address && entry != 0 && bytes() == size;
+    }
+    found content() const { return has_parts() ? found{nullptr, parts()} : found{record(), nullptr}; }
+  };
+  // A range is in one of so many slots that lie side by side, in two lines of a cache. Windows begin at every line.
+  static constexpr std::size_t window = 8, line = 4, first_lines = 16;
+  static constexpr std::size_t records_in_chunk = 64;
+  using record_chunk = std::array<range_record, records_in_chunk>;
+
+  static std::span<slot, window> window_in(slot* slots, unsigned shift, std::uintptr_t first, std::uint64_t bytes) {
+    const std::uint64_t mixed = (first ^ bytes << 20) * 0x9e3779b97f4a7c15u;
+    return std::span<slot, window>(slots + (mixed >> shift) * line, window);
+  }
+  bool may_go(const slot&, std::uint32_t task) const;
+  void clear(context&, slot&) noexcept;
+  slot* slot_for(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
+  bool grow() noexcept;
+  bool move_to(slot* wider, unsigned shift) const noexcept;
+  std::span<slot> all_slots() const { return {slots_, lines_ == 0 ? 0 : (lines_ + 1) * line}; }
+
+  void add(context&, range_record&, std::uint32_t task) noexcept;
+  range_record* reaching_across(std::uintptr_t address);
+  void clear_bound(context&, std::uintptr_t bound, std::uintptr_t first, std::uintptr_t end, std::uint32_t task);
+  void cut(context&, range_record&, std::uintptr_t first, std::uintptr_t end, std::uint32_t task);
+  void fill(context&, std::uintptr_t first, std::uintptr_t end, std::uint32_t task);
+  void remove(range_record&) noexcept;
+  void reserve(std::size_t records);
+  range_record& take_record(std::uintptr_t first, std::uintptr_t end, std::uint32_t task) noexcept;
+
+  const detail::runtime_state* const& runtime_;
+  const bool& keeps_all_;  // for traces: what is at rest still says who wrote it
+  slot* slots_ = no_slots.data();
+  unsigned shift_ = 63;
+  std::unique_ptr<slot[]> memory_;
+  std::size_t lines_ = 0;
+  range_index index_;
+  std::vector<std::unique_ptr<record_chunk>> chunks_;
+  std::vector<range_record*> unused_;  // has room for all records
+  atomic<range_record*> returned_{nullptr};
+  inline static std::array<slot, window + line> no_slots{};  // of a table that is empty
+};
+
+}  // namespace weir::flow
