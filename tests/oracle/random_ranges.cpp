@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 namespace weir::test {
 namespace {
 
@@ -15,16 +17,41 @@ std::string run_watched(runtime& rt, const range_program& p, const std::string& 
 }
 
 void report(const runtime_options& o, const range_program& p, const std::string& name, const std::string& wrong) {
-  runtime rt(o);
+  runtime_options untraced = o;
+  untraced.trace = runtime_options::no_trace;
+  runtime rt(untraced);
   std::string last = wrong;
   const range_program smaller = shrunk(p, [&](const range_program& q) {
     const std::string again = run_watched(rt, q, "a part of " + name);
     if (!again.empty()) last = again;
     return !again.empty();
   }, 3000);
-  ADD_FAILURE() << name << ", " << text(o) << ", backlog " << o.backlog << ": " << wrong << "\nmade smaller: " << last
+  ADD_FAILURE() << name << ", " << text(o) << ", backlog " << o.backlog
+                << ", trace " << o.trace << ": " << wrong << "\nmade smaller: " << last
                 << "\n" << smaller.text() << "at first:\n" << p.text();
 }
+
+// A runtime whose configuration is random; now and then it writes a trace, for which it keeps more of tasks that are
+// done.
+class random_runtime {
+ public:
+  explicit random_runtime(std::mt19937_64& random) : options(random_options(random)) {
+    static std::atomic<int> files{0};
+    const std::string file = ::testing::TempDir() + "random_ranges." + std::to_string(getpid()) + "-" +
+                             std::to_string(files++) + ".json";
+    options.trace = between(random, 0, 9) == 0 ? file : runtime_options::no_trace;
+    rt.emplace(options);
+  }
+  ~random_runtime() {
+    rt.reset();
+    if (options.trace != runtime_options::no_trace) unlink(options.trace.c_str());
+  }
+  random_runtime(const random_runtime&) = delete;
+  random_runtime& operator=(const random_runtime&) = delete;
+
+  runtime_options options;
+  std::optional<runtime> rt;
+};
 
 // Parts of one piece of memory for programs of several creators, with nothing between them.
 struct creators {
@@ -137,19 +164,16 @@ void try_random_programs(std::size_t count) {
   const std::uint64_t seed = new_seed();
   const program_numbers numbers = numbers_of_programs(count);
   constexpr std::size_t per_configuration = 40;
-  std::unique_ptr<runtime> rt;
-  runtime_options o;
+  std::optional<random_runtime> current;
   for (std::size_t n = numbers.first; n < numbers.first + numbers.count && !::testing::Test::HasFailure(); n++) {
-    if (rt == nullptr || n % per_configuration == 0) {
+    if (!current.has_value() || n % per_configuration == 0) {
       std::mt19937_64 random(mix(seed, ~(n / per_configuration)));
-      rt.reset();
-      o = random_options(random);
-      rt = std::make_unique<runtime>(o);
+      current.emplace(random);
     }
     const range_program p = random_program(mix(seed, n));
     const std::string name = "WEIR_TEST_SEED=" + std::to_string(seed) + " WEIR_TEST_FIRST=" + std::to_string(n);
-    const std::string wrong = run_watched(*rt, p, name);
-    if (!wrong.empty()) report(o, p, name, wrong);
+    const std::string wrong = run_watched(*current->rt, p, name);
+    if (!wrong.empty()) report(current->options, p, name, wrong);
   }
   std::printf("%zu programs\n", numbers.count);
 }
