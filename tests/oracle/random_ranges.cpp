@@ -1,0 +1,229 @@
+#include "tests/oracle/random_ranges.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace weir::test {
+namespace {
+
+// Of all that is watched at once: who hangs is named.
+constexpr int patience_s = 60;
+
+std::string run_watched(runtime& rt, const range_program& p, const std::string& name) {
+  const std::string what = name + "\n" + p.text() + "which";
+  watchdog dog(patience_s, what.c_str());
+  return run_program(rt, p);
+}
+
+void report(const runtime_options& o, const range_program& p, const std::string& name, const std::string& wrong) {
+  runtime_options untraced = o;
+  untraced.trace = runtime_options::no_trace;
+  runtime rt(untraced);
+  std::string last = wrong;
+  const range_program smaller = shrunk(p, [&](const range_program& q) {
+    const std::string again = run_watched(rt, q, "a part of " + name);
+    if (!again.empty()) last = again;
+    return !again.empty();
+  }, 3000);
+  ADD_FAILURE() << name << ", " << text(o) << ", backlog " << o.backlog
+                << ", trace " << o.trace << ": " << wrong << "\nmade smaller: " << last
+                << "\n" << smaller.text() << "at first:\n" << p.text();
+}
+
+// A runtime whose configuration is random; now and then it writes a trace, for which it keeps more of tasks that are
+// done.
+class random_runtime {
+ public:
+  explicit random_runtime(std::mt19937_64& random) : options(random_options(random)) {
+    static std::atomic<int> files{0};
+    const std::string file = ::testing::TempDir() + "random_ranges." + std::to_string(getpid()) + "-" +
+                             std::to_string(files++) + ".json";
+    options.trace = between(random, 0, 9) == 0 ? file : runtime_options::no_trace;
+    rt.emplace(options);
+  }
+  ~random_runtime() {
+    rt.reset();
+    if (options.trace != runtime_options::no_trace) unlink(options.trace.c_str());
+  }
+  random_runtime(const random_runtime&) = delete;
+  random_runtime& operator=(const random_runtime&) = delete;
+
+  runtime_options options;
+  std::optional<runtime> rt;
+};
+
+// Parts of one piece of memory for programs of several creators, with nothing between them.
+struct creators {
+  creators(std::mt19937_64& random, const range_limits& limits) {
+    std::size_t bytes = 0;
+    for (std::size_t n = between(random, 2, 4); n > 0; n--) {
+      programs.push_back(random_program(random(), limits));
+      bytes += programs.back().bytes();
+    }
+    memory.resize(bytes);
+  }
+  std::vector<range_program> programs;
+  std::vector<byte> memory;
+};
+
+// Each creator is a thread of the program, or a task, and all begin at once.
+void create_at_once(runtime& rt, std::size_t creators, bool in_tasks, const std::function<void(std::size_t)>& create) {
+  if (in_tasks) {
+    for (std::size_t c = 0; c < creators; c++) rt.spawn([&create, c] { create(c); });
+  } else {
+    std::atomic<std::size_t> arrived{0};
+    std::vector<std::thread> threads;
+    for (std::size_t c = 0; c < creators; c++)
+      threads.emplace_back([&, c] {
+        for (arrived++; arrived < creators;) std::this_thread::yield();
+        create(c);
+      });
+    for (std::thread& t : threads) t.join();
+  }
+  rt.wait();
+}
+
+// What creators do to the same bytes. Every task of a creator has a number, from 1 on.
+class shared_bytes {
+ public:
+  shared_bytes(const range_program& shape, std::size_t creators)
+      : memory_(shape, storage(shape)), marks_(shape.bytes()), writes_(shape.bytes(), 0),
+        last_write_(shape.bytes() * creators), last_read_(shape.bytes() * creators), expected_(shape.bytes()) {}
+
+  void create(runtime& rt, std::size_t creator, const range_program& p) {
+    std::size_t number = 0;
+    for (const range_task& t : p.tasks) {
+      std::vector<named_bytes> ranges;
+      for (const range_access& a : t.accesses) ranges.push_back({a.how, memory_.part(a)});
+      const std::vector<touched> parts = touched_by(t, memory_);
+      for (const touched& part : parts)
+        for (std::size_t i = part.first; part.written && i < part.end; i++)
+          expected_[i].fetch_add(1, std::memory_order_relaxed);
+      number++;
+      spawn_ranges(rt, nullptr, ranges, nullptr, [this, creator, number, parts, yields = t.yields](const data_views*) {
+        execute(creator, number, parts, yields);
+      });
+    }
+  }
+  std::string difference() const {
+    if (beside_) return "tasks ran beside each other that must not";
+    if (order_) return "two tasks of one creator changed places";
+    if (changed_) return "a byte changed while a task read it";
+    for (std::size_t i = 0; i < writes_.size(); i++)
+      if (writes_[i] != expected_[i]) return "byte " + std::to_string(i) + " was not written as often as it should";
+    return {};
+  }
+
+ private:
+  std::span<byte> storage(const range_program& shape) {
+    bytes_.resize(shape.bytes());
+    return bytes_;
+  }
+  void execute(std::size_t creator, std::size_t number, const std::vector<touched>& parts, bool yields) {
+    if (!marks_.enter(parts)) beside_ = true;
+    const std::size_t of_creator = creator * bytes_.size();
+    std::uint64_t before = 0, after = 0;
+    for (const touched& part : parts)
+      for (std::size_t i = part.first; i < part.end; i++) {
+        note_order(of_creator + i, number, part.written);
+        before += writes_[i];
+      }
+    if (yields) std::this_thread::yield();
+    for (const touched& part : parts)
+      for (std::size_t i = part.first; i < part.end; i++) {
+        after += writes_[i];
+        if (part.written) writes_[i]++;
+      }
+    if (before != after) changed_ = true;
+    marks_.leave(parts);
+  }
+  void note_order(std::size_t i, std::size_t number, bool written) {
+    if (last_write_[i].load(std::memory_order_relaxed) > number) order_ = true;
+    if (written) {
+      if (last_read_[i].load(std::memory_order_relaxed) > number) order_ = true;
+      last_write_[i].store(number, std::memory_order_relaxed);
+    } else {
+      std::size_t last = last_read_[i].load(std::memory_order_relaxed);
+      while (last < number && !last_read_[i].compare_exchange_weak(last, number, std::memory_order_relaxed)) {
+      }
+    }
+  }
+
+  std::vector<byte> bytes_;
+  range_memory memory_;
+  byte_marks marks_;
+  std::vector<std::uint64_t> writes_;  // plain: who is not alone with them is found by the thread sanitizer
+  std::vector<std::atomic<std::size_t>> last_write_, last_read_, expected_;
+  std::atomic<bool> beside_{false}, order_{false}, changed_{false};
+};
+
+}  // namespace
+
+void try_random_programs(std::size_t count) {
+  const std::uint64_t seed = new_seed();
+  const program_numbers numbers = numbers_of_programs(count);
+  constexpr std::size_t per_configuration = 40;
+  std::optional<random_runtime> current;
+  for (std::size_t n = numbers.first; n < numbers.first + numbers.count && !::testing::Test::HasFailure(); n++) {
+    if (!current.has_value() || n % per_configuration == 0) {
+      std::mt19937_64 random(mix(seed, ~(n / per_configuration)));
+      current.emplace(random);
+    }
+    const range_program p = random_program(mix(seed, n));
+    const std::string name = "WEIR_TEST_SEED=" + std::to_string(seed) + " WEIR_TEST_FIRST=" + std::to_string(n);
+    const std::string wrong = run_watched(*current->rt, p, name);
+    if (!wrong.empty()) report(current->options, p, name, wrong);
+  }
+  std::printf("%zu programs\n", numbers.count);
+}
+
+void try_programs_beside_each_other(std::size_t rounds) {
+  std::mt19937_64 random(new_seed());
+  for (std::size_t round = 0; round < rounds && !::testing::Test::HasFailure(); round++) {
+    watchdog dog(patience_s, "several creators in bytes of their own");
+    const runtime_options o = random_options(random);
+    runtime rt(o);
+    for (int repeat = 0; repeat < 10; repeat++) {
+      creators all(random, {.failures = false, .waits = false});
+      const bool in_tasks = between(random, 0, 1) == 0;
+      std::vector<std::unique_ptr<range_run>> runs;
+      std::size_t first = 0;
+      for (range_program& p : all.programs) {
+        if (in_tasks) p.creator = creation::scope_in_task;
+        runs.push_back(std::make_unique<range_run>(rt, p, std::span(all.memory).subspan(first, p.bytes())));
+        first += p.bytes();
+      }
+      create_at_once(rt, runs.size(), in_tasks, [&](std::size_t c) { runs[c]->create(in_tasks); });
+      for (std::size_t c = 0; c < runs.size(); c++) {
+        if (all.programs[c].creator == creation::program) runs[c]->note_wait(false);
+        const std::string wrong = runs[c]->difference();
+        EXPECT_TRUE(wrong.empty()) << wrong << "; creator " << c << " of " << runs.size() << ", " << text(o) << "\n"
+                                   << all.programs[c].text();
+      }
+    }
+  }
+}
+
+void try_creators_on_shared_memory(std::size_t rounds) {
+  std::mt19937_64 random(new_seed());
+  for (std::size_t round = 0; round < rounds && !::testing::Test::HasFailure(); round++) {
+    watchdog dog(patience_s, "several creators on the same bytes");
+    const runtime_options o = random_options(random);
+    runtime rt(o);
+    for (int repeat = 0; repeat < 10; repeat++) {
+      range_program shape = random_program(random(), {.failures = false, .children = false, .data = false});
+      const std::size_t creators = between(random, 2, 4);
+      const bool in_tasks = between(random, 0, 1) == 0;
+      shared_bytes bytes(shape, creators);
+      std::vector<range_program> programs(creators, shape);
+      for (range_program& p : programs) std::shuffle(p.tasks.begin(), p.tasks.end(), random);
+      create_at_once(rt, creators, in_tasks, [&](std::size_t c) { bytes.create(rt, c, programs[c]); });
+      const std::string wrong = bytes.difference();
+      EXPECT_TRUE(wrong.empty()) << wrong << "; " << creators << (in_tasks ? " tasks" : " threads") << " create, "
+                                 << text(o) << "\n" << shape.text();
+    }
+  }
+}
+
+}  // namespace weir::test
