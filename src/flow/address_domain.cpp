@@ -49,7 +49,9 @@ bool address_domain::any_twice(frame* f) {
 
 frame* address_domain::resolve_parts(context& c, frame* f) {
   make_records(c, f);
-  if (list_uses(c, f)) join_uses();
+  const bool twice = list_uses(f);
+  note_parts(c, f);
+  if (twice) join_uses();
   return bind_uses(c, f);
 }
 
@@ -76,7 +78,7 @@ void address_domain::make_records(context& c, frame* f) {
 }
 
 // Whether any record is in several accesses.
-bool address_domain::list_uses(context& c, frame* f) {
+bool address_domain::list_uses(frame* f) {
   const std::uint32_t listed = next_number();
   bool twice = false;
   uses_.clear();
@@ -92,11 +94,19 @@ bool address_domain::list_uses(context& c, frame* f) {
       for (const range_parts::part& p : known.parts->all) list(*p.record);
       return;
     }
-    const std::size_t before = uses_.size();
     table_.for_each_part(a.offset(), a.bytes, list);
-    if (uses_.size() > before + 1) table_.note_parts(c, a.offset(), a.bytes, listed);
   });
   return twice;
+}
+
+// To be found the next time. All records of the task are listed, for what makes room may take others out.
+void address_domain::note_parts(context& c, frame* f) noexcept {
+  for_each_range(f, [&](std::uint32_t, access& a) {
+    if (a.bytes == 0) return;
+    const range_table::found known = table_.find(a.offset(), a.bytes);
+    if (known.record == nullptr && (known.parts == nullptr || !known.parts->is_up_to_date()))
+      table_.note_parts(c, a.offset(), a.bytes, number_);
+  });
 }
 
 // Of the uses of each record only one is left.

@@ -65,7 +65,8 @@ class address_domain {
   frame* resolve_parts(context&, frame*);
   void make_records(context&, frame*);
   bool is_worth_joining(const range_parts&, const access&) const;
-  bool list_uses(context&, frame*);
+  bool list_uses(frame*);
+  void note_parts(context&, frame*) noexcept;
   void join_uses();
   void keep_one(std::size_t first, std::size_t end);
   bool needs_no_parts(std::size_t first, std::size_t end) const;

@@ -54,6 +54,7 @@ void range_table::give_back(range_record& r) noexcept {
 // Of parts one is looked at: if that is at rest the range is not in use now.
 bool range_table::may_go(const slot& s, std::uint32_t task) const {
   if (!s.has_parts()) return may_go(*s.record(), task);
+  if (s.parts()->all.empty()) return true;
   const range_parts::part& p = s.parts()->all.front();
   return !p.is_there() || may_go(*p.record, task);
 }

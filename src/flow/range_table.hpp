@@ -29,6 +29,7 @@ struct range_parts {
   std::vector<part> all;
 
   bool is_up_to_date() const {
+    if (all.empty()) return false;
     for (const part& p : all)
       if (!p.is_there()) return false;
     return true;
