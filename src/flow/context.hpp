@@ -81,6 +81,7 @@ struct shared {
   std::vector<double> ns_per_byte;
   const detail::runtime_state* runtime = nullptr;  // whose data and streams tasks may name
   std::unique_ptr<address_domain> addresses;
+  atomic<bool> ranges_are_lost{false};  // a task that should have written user memory has failed
   std::unique_ptr<stream_registry> streams;
   creation_right creation;
   flow::solitude solitude;

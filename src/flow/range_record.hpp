@@ -34,13 +34,16 @@ struct range_record {
     first = at;
     named_by = 0;
   }
-  // Tasks that name it now wait for nothing: it was written, and all that read that are done. By who may match.
+  // Tasks that name it now wait for nothing: it was written, or should have been, and all that read that are done. By who
+  // may match.
   bool is_at_rest() const {
     const version& v = *state.current;
     if (!v.published()) return false;
     const auto users = static_cast<std::uint32_t>(v.users.load(std::memory_order_acquire));
     return users == static_cast<std::uint32_t>(version::while_current) - state.readers;
   }
+  // It says no more than that tasks may go on: what was written there is not lost.
+  bool is_forgettable() const { return is_at_rest() && !state.current->failed; }
 };
 static_assert(sizeof(range_record) == 128);
 

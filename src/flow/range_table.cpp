@@ -156,7 +156,7 @@ range_record* range_table::reaching_across(std::uintptr_t address) {
 void range_table::cut(context& c, range_record& whole, std::uintptr_t first, std::uintptr_t end, std::uint32_t task) {
   const std::uintptr_t begins = std::max(whole.first, first), ends = std::min(whole.end(), end);
   const unsigned count = 1 + (begins > whole.first ? 1 : 0) + (ends < whole.end() ? 1 : 0);
-  const bool in_use = keeps_all_ || !whole.is_at_rest();
+  const bool in_use = keeps_all_ || !whole.is_forgettable();
   frame* const made = in_use ? make_cut(c, count) : nullptr;
   std::array<range_record*, 3> pieces{};
   unsigned n = 0;

@@ -73,7 +73,7 @@ class range_table {
   void note_parts(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
   // Whether nobody loses anything by it; the task of this number names it.
   bool may_go(const range_record& r, std::uint32_t task) const {
-    return r.named_by != task && !keeps_all_ && r.is_at_rest();
+    return r.named_by != task && !keeps_all_ && r.is_forgettable();
   }
   void take_out(context&, range_record&) noexcept;
 

@@ -195,6 +195,8 @@ traffic complete_stage(context& c, frame* f, const char* cause) {
 
 traffic complete_unusual(context& c, frame* f, const char* cause) {
   const visit here(c);
+  if (cause != nullptr && (f->unusual & frame::has_ranges) != 0)
+    c.common.ranges_are_lost.store(true, std::memory_order_relaxed);
   note_done(f, cause);
   const unsigned versions = f->versions;
   traffic t;

@@ -313,7 +313,9 @@ void runtime::wait() {
   engine::engine& e = state_->engine;
   if (e.in_task() || e.blocks_in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] { e.wait_until([&e] { return e.quiescent(); }, engine::permission::for_all()); });
-  if (e.shared().traced) flow::forget_ranges(e.current().flow, false);  // then they keep all that they knew
+  // If tasks are traced ranges keep all that was ever known of them, and what is lost has been told now.
+  if (e.shared().ranges_are_lost.exchange(false, std::memory_order_relaxed) || e.shared().traced)
+    flow::forget_ranges(e.current().flow, false);
   if (gave_up != nullptr) std::rethrow_exception(gave_up);
 }
 
