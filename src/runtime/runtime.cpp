@@ -312,10 +312,12 @@ detail::runtime_state& detail::state_of(runtime& rt) noexcept { return *rt.state
 void runtime::wait() {
   engine::engine& e = state_->engine;
   if (e.in_task() || e.blocks_in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
-  const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] { e.wait_until([&e] { return e.quiescent(); }, engine::permission::for_all()); });
-  // If tasks are traced ranges keep all that was ever known of them, and what is lost has been told now.
-  if (e.shared().ranges_are_lost.exchange(false, std::memory_order_relaxed) || e.shared().traced)
-    flow::forget_ranges(e.current().flow, false);
+  const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] {
+    e.wait_until([&e] { return e.quiescent(); }, engine::permission::for_all());
+    // If tasks are traced ranges keep all that was ever known of them, and what is lost is told now.
+    if (e.shared().ranges_are_lost.exchange(false, std::memory_order_relaxed) || e.shared().traced)
+      flow::forget_ranges(e.current().flow, false);
+  });
   if (gave_up != nullptr) std::rethrow_exception(gave_up);
 }
 

@@ -155,7 +155,7 @@ TEST_P(range_failures, a_wait_that_throws_nothing_forgets_what_is_lost) {
 }
 
 // So may it after a wait() that has said what failed: the program knows it then.
-TEST_P(range_failures, DISABLED_a_wait_that_throws_forgets_what_is_lost) {
+TEST_P(range_failures, a_wait_that_throws_forgets_what_is_lost) {
   fail(mode::out, 0, 64);
   is_skipped(mode::in, 0, 64);
   expect_failure();
@@ -166,7 +166,7 @@ TEST_P(range_failures, DISABLED_a_wait_that_throws_forgets_what_is_lost) {
 }
 
 // Accesses of one task have no order among each other.
-TEST_P(range_failures, DISABLED_a_task_that_also_overwrites_what_it_reads_is_skipped_in_any_order) {
+TEST_P(range_failures, a_task_that_also_overwrites_what_it_reads_is_skipped_in_any_order) {
   for (const bool read_first : {true, false}) {
     std::vector<named_bytes> both{part(mode::in, 5, 10), part(mode::out, 0, 20)};
     if (!read_first) std::swap(both[0], both[1]);

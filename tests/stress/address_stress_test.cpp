@@ -81,23 +81,23 @@ TEST_F(address_stress, ever_new_addresses_with_waits) {
   });
 }
 
-TEST_F(address_stress, DISABLED_ever_new_addresses) {
+TEST_F(address_stress, ever_new_addresses) {
   expect_flat_memory([&](std::size_t i) { add(out(ref(at(i * block, block)))); });
 }
 
 // Each task reads what the one before has written, and the edge of its own.
-TEST_F(address_stress, DISABLED_a_chain_over_ever_new_addresses) {
+TEST_F(address_stress, a_chain_over_ever_new_addresses) {
   expect_flat_memory([&](std::size_t i) {
     add(in(ref(at(i * block, block + 8))), out(ref(at((i + 1) * block, block))));
   });
 }
 
-TEST_F(address_stress, DISABLED_ever_new_addresses_of_a_task) {
+TEST_F(address_stress, ever_new_addresses_of_a_task) {
   rt.run([&] { expect_flat_memory([&](std::size_t i) { add(inout(ref(at(i * block, block)))); }); });
 }
 
 // Of any length, with any distance between them, so that new ones lie within old ones now and then.
-TEST_F(address_stress, DISABLED_ever_new_ranges_at_random) {
+TEST_F(address_stress, ever_new_ranges_at_random) {
   std::mt19937_64 random(new_seed());
   expect_flat_memory([&](std::size_t i) {
     const std::size_t first = i * 50 + between(random, 0, 2000), bytes = between(random, 1, 300);
