@@ -48,16 +48,21 @@ bool address_domain::any_twice(frame* f) {
 }
 
 frame* address_domain::resolve_parts(context& c, frame* f) {
-  make_records(c, f);
-  const bool twice = list_uses(f);
-  note_parts(c, f);
-  if (twice) join_uses();
+  if (!list_uses(f, false)) {
+    make_records(c, f);
+    list_uses(f, true);
+    note_parts(c, f);
+  }
+  if (named_twice_) join_uses();
   return bind_uses(c, f);
 }
 
-bool address_domain::is_worth_joining(const range_parts& parts, const access& a) const {
-  if (parts.all.size() <= most_parts_at_rest || a.kind() == waiter_kind::read) return false;
-  return std::ranges::all_of(parts.all, [&](const range_parts::part& p) { return table_.may_go(*p.record, number_); });
+// Parts that are what the access needs now.
+bool address_domain::fits(const range_parts* parts, const access& a, std::uint32_t task) const {
+  if (parts == nullptr || !parts->is_up_to_date()) return false;
+  if (a.kind() == waiter_kind::read) return true;
+  const auto at_rest = [&](const range_parts::part& p) { return table_.may_go(*p.record, task); };
+  return parts->all.size() <= most_parts_at_rest || !std::ranges::all_of(parts->all, at_rest);
 }
 
 // After this the records of a task's ranges begin and end where these do; none of them goes as long as the number is
@@ -69,7 +74,7 @@ void address_domain::make_records(context& c, frame* f) {
     const range_table::found known = table_.find(a.offset(), a.bytes);
     if (known.record != nullptr) {
       known.record->named_by = task;
-    } else if (known.parts != nullptr && known.parts->is_up_to_date() && !is_worth_joining(*known.parts, a)) {
+    } else if (fits(known.parts, a, task)) {
       for (const range_parts::part& p : known.parts->all) p.record->named_by = task;
     } else {
       table_.cover(c, a.offset(), a.bytes, task);
@@ -77,26 +82,38 @@ void address_domain::make_records(context& c, frame* f) {
   });
 }
 
-// Whether any record is in several accesses.
-bool address_domain::list_uses(frame* f) {
-  const std::uint32_t listed = next_number();
-  bool twice = false;
+// What records the task uses, and whether any is in several accesses. False: not all are known. With `by_address` they
+// have been made.
+bool address_domain::list_uses(frame* f, bool by_address) {
+  const std::uint32_t task = next_number();
   uses_.clear();
-  for_each_range(f, [&](std::uint32_t i, access& a) {
-    if (a.bytes == 0) return;
-    const auto list = [&](range_record& r) {
-      twice |= std::exchange(r.named_by, listed) == listed;
-      uses_.push_back({&r, i, use_of(a)});
+  named_twice_ = false;
+  parts_ = written_parts_ = 0;
+  for (std::uint32_t i = 0; i < f->accesses; i++) {
+    access& a = *f->access_at(i);
+    if (!names_range(*f, a) || a.bytes == 0) continue;
+    const std::size_t before = uses_.size();
+    const auto list = [&, how = use_of(a)](range_record& r) {
+      named_twice_ |= std::exchange(r.named_by, task) == task;
+      uses_.push_back({&r, i, how});
     };
     const range_table::found known = table_.find(a.offset(), a.bytes);
-    if (known.record != nullptr) return list(*known.record);
-    if (known.parts != nullptr && known.parts->is_up_to_date()) {
-      for (const range_parts::part& p : known.parts->all) list(*p.record);
-      return;
+    if (known.record != nullptr) {
+      list(*known.record);
+      continue;
     }
-    table_.for_each_part(a.offset(), a.bytes, list);
-  });
-  return twice;
+    if (fits(known.parts, a, task)) {
+      for (const range_parts::part& p : known.parts->all) list(*p.record);
+    } else {
+      if (!by_address) return false;
+      table_.for_each_part(a.offset(), a.bytes, list);
+    }
+    const std::size_t parts = uses_.size() - before;
+    if (parts == 1) continue;
+    parts_ += parts;
+    if (a.kind() != waiter_kind::read) written_parts_ += parts;
+  }
+  return true;
 }
 
 // To be found the next time. All records of the task are listed, for what makes room may take others out.
@@ -121,6 +138,7 @@ void address_domain::join_uses() {
     first = end;
   }
   std::ranges::stable_sort(uses_, {}, &use::access);
+  count_parts_anew();
 }
 
 // One that writes, if any does. It reads, too, if any does.
@@ -146,24 +164,23 @@ std::size_t address_domain::end_of_uses(std::size_t first, std::uint32_t access)
   return first;
 }
 
-parts_builder address_domain::builder_for(context& c, frame* f) const {
-  std::size_t all = 0, written = 0;
+void address_domain::count_parts_anew() {
+  parts_ = written_parts_ = 0;
   for (std::size_t first = 0; first < uses_.size();) {
     const std::size_t end = end_of_uses(first, uses_[first].access);
     for (std::size_t u = first; u < end && !needs_no_parts(first, end); u++) {
       if (uses_[u].record == nullptr) continue;
-      all++;
-      if (uses_[u].how != part_use::read) written++;
+      parts_++;
+      if (uses_[u].how != part_use::read) written_parts_++;
     }
     first = end;
   }
-  return {c, f, all, written};
 }
 
 // Accesses with one record, which is theirs alone, are as those to data. Of the others the parts are returned, and the
 // first of them has these.
 frame* address_domain::bind_uses(context& c, frame* f) {
-  parts_builder builder = builder_for(c, f);
+  parts_builder builder(c, f, parts_, written_parts_);
   access* first_covered = nullptr;
   std::size_t first = 0;
   for_each_range(f, [&](std::uint32_t i, access& a) {

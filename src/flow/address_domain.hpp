@@ -64,19 +64,22 @@ class address_domain {
   static bool any_twice(frame*);
   frame* resolve_parts(context&, frame*);
   void make_records(context&, frame*);
-  bool is_worth_joining(const range_parts&, const access&) const;
-  bool list_uses(frame*);
+  bool fits(const range_parts*, const access&, std::uint32_t task) const;
+  bool list_uses(frame*, bool by_address);
   void note_parts(context&, frame*) noexcept;
   void join_uses();
   void keep_one(std::size_t first, std::size_t end);
   bool needs_no_parts(std::size_t first, std::size_t end) const;
   std::size_t end_of_uses(std::size_t first, std::uint32_t access) const;
-  parts_builder builder_for(context&, frame*) const;
+  void count_parts_anew();
   frame* bind_uses(context&, frame*);
   std::uint32_t next_number() { return ++number_ == 0 ? ++number_ : number_; }
 
   range_table table_;
-  std::vector<use> uses_;     // of the task that is being resolved
+  // Of the task that is being resolved.
+  std::vector<use> uses_;
+  bool named_twice_ = false;
+  std::size_t parts_ = 0, written_parts_ = 0;  // how many uses are of accesses that several records make up
   std::uint32_t number_ = 0;  // of the last one that noted in records that it names them
 };
 

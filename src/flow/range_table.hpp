@@ -55,7 +55,7 @@ class range_table {
       if (s.holds(first, bytes)) return s.content();
     return {};
   }
-  // Calls f(record) for each that begins in these bytes, by address.
+  // Calls f(record) for each in these bytes, by address.
   template <class F>
   void for_each_part(std::uintptr_t first, std::uint64_t bytes, F&& f) {
     auto at = index_.find(first);
