@@ -195,7 +195,8 @@ void try_random_programs(std::size_t count) {
       current.emplace(random);
     }
     const range_program p = random_program(mix(seed, n));
-    const std::string name = "WEIR_TEST_SEED=" + std::to_string(seed) + " WEIR_TEST_FIRST=" + std::to_string(n);
+    const std::string name = "WEIR_TEST_SEED=" + std::to_string(seed) + " WEIR_TEST_FIRST=" + std::to_string(n) +
+                             " WEIR_TEST_PROGRAMS=1";
     const std::string wrong = run_watched(*current->rt, p, name);
     if (!wrong.empty()) report(current->options, p, name, wrong);
   }
