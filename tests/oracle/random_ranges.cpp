@@ -1,3 +1,4 @@
+// Runs random programs over ranges, and says what went wrong: the seed, and the program made smaller.
 #include "tests/oracle/random_ranges.hpp"
 
 #include <algorithm>
@@ -21,11 +22,23 @@ void report(const runtime_options& o, const range_program& p, const std::string&
   untraced.trace = runtime_options::no_trace;
   runtime rt(untraced);
   std::string last = wrong;
-  const range_program smaller = shrunk(p, [&](const range_program& q) {
+  const auto goes_wrong = [&](const range_program& q) {
     const std::string again = run_watched(rt, q, "a part of " + name);
     if (!again.empty()) last = again;
     return !again.empty();
-  }, 3000);
+  };
+  range_program smaller = shrunk(p, goes_wrong, 3000);
+  // If it goes wrong among the children of a task, they alone may be enough.
+  for (std::size_t t = 0; t < smaller.tasks.size(); t++)
+    if (const range_task& parent = smaller.tasks[t]; parent.children != 0) {
+      range_program children = program_of_children(parent.number, parent.children);
+      children.creator = creation::program;
+      children = shrunk(std::move(children), goes_wrong, 3000);
+      if (goes_wrong(children)) {
+        smaller = std::move(children);
+        break;
+      }
+    }
   ADD_FAILURE() << name << ", " << text(o) << ", backlog " << o.backlog
                 << ", trace " << o.trace << ": " << wrong << "\nmade smaller: " << last
                 << "\n" << smaller.text() << "at first:\n" << p.text();
@@ -54,8 +67,8 @@ class random_runtime {
 };
 
 // Parts of one piece of memory for programs of several creators, with nothing between them.
-struct creators {
-  creators(std::mt19937_64& random, const range_limits& limits) {
+struct neighbours {
+  neighbours(std::mt19937_64& random, const range_limits& limits) {
     std::size_t bytes = 0;
     for (std::size_t n = between(random, 2, 4); n > 0; n--) {
       programs.push_back(random_program(random(), limits));
@@ -67,20 +80,30 @@ struct creators {
   std::vector<byte> memory;
 };
 
-// Each creator is a thread of the program, or a task, and all begin at once.
-void create_at_once(runtime& rt, std::size_t creators, bool in_tasks, const std::function<void(std::size_t)>& create) {
-  if (in_tasks) {
-    for (std::size_t c = 0; c < creators; c++) rt.spawn([&create, c] { create(c); });
-  } else {
-    std::atomic<std::size_t> arrived{0};
-    std::vector<std::thread> threads;
-    for (std::size_t c = 0; c < creators; c++)
-      threads.emplace_back([&, c] {
-        for (arrived++; arrived < creators;) std::this_thread::yield();
-        create(c);
-      });
-    for (std::thread& t : threads) t.join();
+// Who creates: threads of the program, tasks, or some of both.
+std::vector<bool> random_creators(std::mt19937_64& random, std::size_t count) {
+  const std::size_t kind = between(random, 0, 2);
+  std::vector<bool> in_task;
+  for (std::size_t c = 0; c < count; c++) in_task.push_back(kind == 1 || (kind == 2 && c % 2 == 1));
+  return in_task;
+}
+
+// All creators begin at about the same time.
+void create_at_once(runtime& rt, const std::vector<bool>& in_task, const std::function<void(std::size_t)>& create) {
+  const auto all_threads = static_cast<std::size_t>(std::count(in_task.begin(), in_task.end(), false));
+  std::atomic<std::size_t> arrived{0};
+  std::vector<std::thread> threads;
+  for (std::size_t c = 0; c < in_task.size(); c++) {
+    if (in_task[c]) {
+      rt.spawn([&create, c] { create(c); });
+      continue;
+    }
+    threads.emplace_back([&, c] {
+      for (arrived++; arrived < all_threads;) std::this_thread::yield();
+      create(c);
+    });
   }
+  for (std::thread& t : threads) t.join();
   rt.wait();
 }
 
@@ -91,9 +114,10 @@ class shared_bytes {
       : memory_(shape, storage(shape)), marks_(shape.bytes()), writes_(shape.bytes(), 0),
         last_write_(shape.bytes() * creators), last_read_(shape.bytes() * creators), expected_(shape.bytes()) {}
 
-  void create(runtime& rt, std::size_t creator, const range_program& p) {
+  void create(runtime& rt, std::size_t creator, const range_program& p, bool in_task) {
     std::size_t number = 0;
     for (const range_task& t : p.tasks) {
+      if (t.waits_before && !in_task) rt.wait();
       std::vector<named_bytes> ranges;
       for (const range_access& a : t.accesses) ranges.push_back({a.how, memory_.part(a)});
       const std::vector<touched> parts = touched_by(t, memory_);
@@ -171,7 +195,8 @@ void try_random_programs(std::size_t count) {
       current.emplace(random);
     }
     const range_program p = random_program(mix(seed, n));
-    const std::string name = "WEIR_TEST_SEED=" + std::to_string(seed) + " WEIR_TEST_FIRST=" + std::to_string(n);
+    const std::string name = "WEIR_TEST_SEED=" + std::to_string(seed) + " WEIR_TEST_FIRST=" + std::to_string(n) +
+                             " WEIR_TEST_PROGRAMS=1";
     const std::string wrong = run_watched(*current->rt, p, name);
     if (!wrong.empty()) report(current->options, p, name, wrong);
   }
@@ -185,18 +210,18 @@ void try_programs_beside_each_other(std::size_t rounds) {
     const runtime_options o = random_options(random);
     runtime rt(o);
     for (int repeat = 0; repeat < 10; repeat++) {
-      creators all(random, {.failures = false, .waits = false});
-      const bool in_tasks = between(random, 0, 1) == 0;
+      neighbours all(random, {.failures = false});
+      const std::vector<bool> in_task = random_creators(random, all.programs.size());
       std::vector<std::unique_ptr<range_run>> runs;
       std::size_t first = 0;
       for (range_program& p : all.programs) {
-        if (in_tasks) p.creator = creation::scope_in_task;
+        p.creator = in_task[runs.size()] ? creation::scope_in_task : creation::program;
         runs.push_back(std::make_unique<range_run>(rt, p, std::span(all.memory).subspan(first, p.bytes())));
         first += p.bytes();
       }
-      create_at_once(rt, runs.size(), in_tasks, [&](std::size_t c) { runs[c]->create(in_tasks); });
+      create_at_once(rt, in_task, [&](std::size_t c) { runs[c]->create(in_task[c]); });
       for (std::size_t c = 0; c < runs.size(); c++) {
-        if (all.programs[c].creator == creation::program) runs[c]->note_wait(false);
+        if (!in_task[c]) runs[c]->note_wait(false);
         const std::string wrong = runs[c]->difference();
         EXPECT_TRUE(wrong.empty()) << wrong << "; creator " << c << " of " << runs.size() << ", " << text(o) << "\n"
                                    << all.programs[c].text();
@@ -213,14 +238,14 @@ void try_creators_on_shared_memory(std::size_t rounds) {
     runtime rt(o);
     for (int repeat = 0; repeat < 10; repeat++) {
       range_program shape = random_program(random(), {.failures = false, .children = false, .data = false});
-      const std::size_t creators = between(random, 2, 4);
-      const bool in_tasks = between(random, 0, 1) == 0;
-      shared_bytes bytes(shape, creators);
-      std::vector<range_program> programs(creators, shape);
+      const std::vector<bool> in_task = random_creators(random, between(random, 2, 4));
+      shared_bytes bytes(shape, in_task.size());
+      std::vector<range_program> programs(in_task.size(), shape);
       for (range_program& p : programs) std::shuffle(p.tasks.begin(), p.tasks.end(), random);
-      create_at_once(rt, creators, in_tasks, [&](std::size_t c) { bytes.create(rt, c, programs[c]); });
+      create_at_once(rt, in_task, [&](std::size_t c) { bytes.create(rt, c, programs[c], in_task[c]); });
       const std::string wrong = bytes.difference();
-      EXPECT_TRUE(wrong.empty()) << wrong << "; " << creators << (in_tasks ? " tasks" : " threads") << " create, "
+      EXPECT_TRUE(wrong.empty()) << wrong << "; creators: " << std::count(in_task.begin(), in_task.end(), true)
+                                 << " tasks, " << std::count(in_task.begin(), in_task.end(), false) << " threads, "
                                  << text(o) << "\n" << shape.text();
     }
   }

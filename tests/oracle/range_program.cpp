@@ -163,6 +163,11 @@ range_program shrunk(range_program p, const std::function<bool(const range_progr
       }
   };
   drop([](range_program& q) -> auto& { return q.tasks; });
+  for (std::size_t t = 0; t < p.tasks.size(); t++) {
+    range_program simpler = p;
+    simpler.tasks[t].children = 0;
+    if (p.tasks[t].children != 0 && still_wrong(simpler)) p = std::move(simpler);
+  }
   for (std::size_t t = 0; t < p.tasks.size(); t++)
     drop([t](range_program& q) -> auto& { return q.tasks[t].accesses; });
   return p;
