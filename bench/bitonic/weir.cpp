@@ -228,7 +228,7 @@ kernel bitonic() {
   k.memory_bytes = memory_bytes;
   k.solve = solve_bitonic;
   k.make = [](const configuration& c) -> std::unique_ptr<instance> {
-    if (c.shared) return std::make_unique<program<shared_tasks>>(c);
+    if (c.data_in == storage::shared) return std::make_unique<program<shared_tasks>>(c);
     return std::make_unique<program<private_tasks>>(c);
   };
   return k;

@@ -1,11 +1,14 @@
 // blur-roberts under weir: a short pipeline. Every block of the image is blurred with a halo from its eight neighbours,
 // and the edges of a blurred block need the neighbours to the east and south and the corner between them.
+//
+// In own memory blocks have the layout that they have as data, and lie one after the other in an array per stage.
 #include <bench/blur-roberts/picture.hpp>
 #include <bench/blur-roberts/tile.hpp>
 #include <bench/common/check.hpp>
 #include <bench/common/control.hpp>
 #include <bench/common/parallel_control.hpp>
 #include <bench/common/interleaved_array.hpp>
+#include <bench/common/own_array.hpp>
 #include <bench/common/page_check.hpp>
 #include <bench/common/registry.hpp>
 #include <bench/common/io/png.hpp>
@@ -49,7 +52,7 @@ class program final : public instance {
   void prepare(runtime& rt) override;
   void run(runtime& rt) override {
     const auto create = [&](int stage, std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; b++) options_.shared ? spawn_shared(rt, stage, b) : spawn_private(rt, stage, b);
+      for (std::size_t b = first; b < last; b++) spawn(rt, stage, b);
     };
     if (control_)
       control_->run(rt, 2, creation_order::old_neighbours, create,
@@ -66,26 +69,47 @@ class program final : public instance {
   void make_data(runtime&, std::size_t first, std::size_t last);
   void make_chunk(runtime&, std::size_t chunk);
   placement place_of(std::size_t chunk) const;
-  void spawn_private(runtime& rt, int stage, std::size_t b) { stage == 1 ? spawn_blur(rt, b) : spawn_roberts(rt, b); }
-  void spawn_blur(runtime& rt, std::size_t b);
-  void spawn_roberts(runtime& rt, std::size_t b);
+  void allocate_own();
+  void spawn_own_fill(runtime& rt, std::size_t b, placement where);
+  void spawn(runtime& rt, int stage, std::size_t b) {
+    switch (options_.data_in) {
+      case storage::versions:
+        stage == 1 ? spawn_blur(rt, b, image_, blurred_) : spawn_roberts(rt, b, blurred_, edges_);
+        break;
+      case storage::shared: spawn_shared(rt, stage, b); break;
+      case storage::own:
+        stage == 1 ? spawn_blur(rt, b, own_image_, own_blurred_) : spawn_roberts(rt, b, own_blurred_, own_edges_);
+        break;
+    }
+  }
+  // Blocks are data or own memory.
+  template <class Blocks>
+  void spawn_blur(runtime& rt, std::size_t b, const Blocks& image, const Blocks& blurred);
+  template <class Blocks>
+  void spawn_roberts(runtime& rt, std::size_t b, const Blocks& blurred, const Blocks& edges);
   void spawn_shared(runtime& rt, int stage, std::size_t b);
 
   // The neighbour's side that touches block b, or its pixel at the corner between two sides; nothing where the image ends.
-  auto halo(const std::vector<data<double>>& x, std::size_t b, side s) const {
-    if (!grid_.has_neighbour(b, s)) return in(x[b].first(0));
+  template <class Blocks>
+  auto halo(const Blocks& x, std::size_t b, side s) const {
+    if (!grid_.has_neighbour(b, s)) return in(bench::part(x[b], 0, 0));
     const std::size_t n = grid_.neighbour(b, s);
-    const auto part = block_layout<2>{grid_.shape(n)}.of(opposite(s));
-    return in(x[n].slice(part.offset, part.count));
+    const auto touching = block_layout<2>{grid_.shape(n)}.of(opposite(s));
+    return in(bench::part(x[n], touching.offset, touching.count));
   }
-  auto halo(const std::vector<data<double>>& x, std::size_t b, side vertical, side horizontal) const {
-    if (!grid_.has_neighbour(b, vertical) || !grid_.has_neighbour(b, horizontal)) return in(x[b].first(0));
+  template <class Blocks>
+  auto halo(const Blocks& x, std::size_t b, side vertical, side horizontal) const {
+    if (!grid_.has_neighbour(b, vertical) || !grid_.has_neighbour(b, horizontal)) return in(bench::part(x[b], 0, 0));
     const std::size_t n = grid_.neighbour(grid_.neighbour(b, vertical), horizontal);
     const extent s = grid_.shape(n);
     const std::size_t row = vertical == side::north ? s.rows - 1 : 0, column = horizontal == side::west ? s.columns - 1 : 0;
-    return in(x[n].slice(row * s.columns + column, 1));
+    return in(bench::part(x[n], row * s.columns + column, 1));
   }
   std::size_t pixels(std::size_t b) const { return grid_.shape(b).elements(); }
+  // Numbers that a block has: pixels, and the columns that neighbours read.
+  std::size_t image_elements(std::size_t b) const { return block_layout<2>{grid_.shape(b)}.size(); }
+  std::size_t blurred_elements(std::size_t b) const { return pixels(b) + grid_.shape(b).rows; }
+  void copy_out(std::size_t b, std::span<const double> edges);
   tiling tiles(runtime& rt) const {
     constexpr std::size_t element = sizeof(double);
     return tiling::compact(grid_.blocks.rows, grid_.blocks.columns, 1, rt.workers(), grid_.block.columns * element, grid_.block.rows * element);
@@ -103,6 +127,7 @@ class program final : public instance {
   std::vector<data<double>> image_, blurred_, edges_;   // blocks; halo columns packed behind the pixels
   interleaved_array<double> whole_image_;               // the user's; shared variant: also what the bodies read
   interleaved_array<double> whole_blurred_, whole_edges_;
+  own_blocks<double> own_image_, own_blurred_, own_edges_;
   std::vector<data<char>> blurred_token_, edges_token_;  // shared variant
   std::optional<parallel_control> control_;
   std::vector<double> result_;
@@ -119,7 +144,7 @@ void program::paint_all(runtime& rt) {
 
 void program::prepare(runtime& rt) {
   paint_all(rt);
-  if (options_.shared) {
+  if (options_.data_in == storage::shared) {
     whole_blurred_ = interleaved_array<double>(grid_.size.elements());
     whole_edges_ = interleaved_array<double>(grid_.size.elements());
     for (auto* tokens : {&blurred_token_, &edges_token_}) tokens->resize(grid_.count());
@@ -127,10 +152,17 @@ void program::prepare(runtime& rt) {
     if (options_.parallel_control) control_.emplace(rt, tiles(rt));
     return;
   }
-  for (auto* blocks : {&image_, &blurred_, &edges_}) blocks->resize(grid_.count());
+  if (options_.data_in == storage::own) allocate_own();
+  else
+    for (auto* blocks : {&image_, &blurred_, &edges_}) blocks->resize(grid_.count());
   if (options_.parallel_control) {
     control_.emplace(rt, tiles(rt));
     control_->make_chunks(rt, [&](std::size_t chunk) { make_chunk(rt, chunk); });
+  } else if (options_.data_in == storage::own) {
+    const auto lines = chunking::of(grid_.blocks.rows, grid_.blocks.columns, rt.workers());
+    fill_by_chunks(rt, lines, [&](std::size_t first, std::size_t last) {
+      for (std::size_t b = first; b < last; b++) spawn_own_fill(rt, b, {});
+    });
   } else {
     make_data(rt, 0, grid_.count());
     fill_by_shares(rt, std::span<const data<double>>(image_), [this](std::size_t b, std::span<double> block) { load_block(b, block); });
@@ -138,7 +170,27 @@ void program::prepare(runtime& rt) {
   whole_image_ = {};
 }
 
+void program::allocate_own() {
+  own_image_ = own_blocks<double>(grid_.count(), [this](std::size_t b) { return image_elements(b); });
+  own_blurred_ = own_blocks<double>(grid_.count(), [this](std::size_t b) { return blurred_elements(b); });
+  own_edges_ = own_blocks<double>(grid_.count(), [this](std::size_t b) { return pixels(b); });
+}
+
+// Also what comes of the block later, so that all of it comes to lie together.
+void program::spawn_own_fill(runtime& rt, std::size_t b, placement where) {
+  rt.spawn({.name = "fill", .affinity = where}, out(whole(own_image_[b])), out(whole(own_blurred_[b])),
+           out(whole(own_edges_[b])), [this, b](auto image, auto blurred, auto edges) {
+             load_block(b, image);
+             std::ranges::fill(blurred, 0.0);
+             std::ranges::fill(edges, 0.0);
+           });
+}
+
 void program::make_chunk(runtime& rt, std::size_t chunk) {
+  if (options_.data_in == storage::own)
+    return control_->chunks().for_each_run(chunk, [&](std::size_t first, std::size_t last) {
+      for (std::size_t b = first; b < last; b++) spawn_own_fill(rt, b, control_->on_node_of(chunk));
+    });
   std::vector<std::size_t> numbers;
   std::vector<data<double>> filled;
   control_->chunks().for_each_run(chunk, [&](std::size_t first, std::size_t last) {
@@ -152,20 +204,20 @@ void program::make_chunk(runtime& rt, std::size_t chunk) {
   fill_by_parts(rt, std::span<const data<double>>(filled), fill, control_->on_node_of(chunk));
 }
 
-// Shared arrays are near nobody.
+// Shared arrays are near nobody. Nobody can be near own memory, but a chunk of it was filled on one node.
 placement program::place_of(std::size_t chunk) const {
-  if (options_.shared) return prefer(control_->on_node_of(chunk).node);
+  if (options_.data_in != storage::versions) return prefer(control_->on_node_of(chunk).node);
   return near(image_[control_->chunks().first_block(chunk)]);
 }
 
 void program::make_data(runtime& rt, std::size_t first, std::size_t last) {
   for (std::size_t b = first; b < last; b++) {
-    if (options_.shared) {
+    if (options_.data_in == storage::shared) {
       blurred_token_[b] = rt.make_data<char>(0, "blurred token");
       edges_token_[b] = rt.make_data<char>(0, "edges token");
     } else {
-      image_[b] = rt.make_data<double>(block_layout<2>{grid_.shape(b)}.size(), "image");
-      blurred_[b] = rt.make_data<double>(pixels(b) + grid_.shape(b).rows, "blurred");
+      image_[b] = rt.make_data<double>(image_elements(b), "image");
+      blurred_[b] = rt.make_data<double>(blurred_elements(b), "blurred");
       edges_[b] = rt.make_data<double>(pixels(b), "edges");
     }
   }
@@ -182,11 +234,13 @@ void program::load_block(std::size_t b, std::span<double> block) const {
   written(options_.pages, block);
 }
 
-void program::spawn_blur(runtime& rt, std::size_t b) {
+template <class Blocks>
+void program::spawn_blur(runtime& rt, std::size_t b, const Blocks& x, const Blocks& blurred_blocks) {
   static constexpr task_options named{.name = "blur"};
-  const auto& x = image_;
-  rt.spawn(named, in(x[b].first(pixels(b))), halo(x, b, side::north), halo(x, b, side::west), halo(x, b, side::east), halo(x, b, side::south),
-           halo(x, b, side::north, side::west), halo(x, b, side::north, side::east), halo(x, b, side::south, side::west), halo(x, b, side::south, side::east), out(blurred_[b]),
+  rt.spawn(named, in(bench::part(x[b], 0, pixels(b))), halo(x, b, side::north), halo(x, b, side::west),
+           halo(x, b, side::east), halo(x, b, side::south), halo(x, b, side::north, side::west),
+           halo(x, b, side::north, side::east), halo(x, b, side::south, side::west),
+           halo(x, b, side::south, side::east), out(whole(blurred_blocks[b])),
            [this, b](auto pixels, auto north, auto west, auto east, auto south, auto north_west, auto north_east, auto south_west, auto south_east, auto blurred) {
              const extent s = grid_.shape(b);
              const block_lines lines{pixels, north, west, east, south, corner(north_west), corner(north_east), corner(south_west), corner(south_east), s.rows, s.columns};
@@ -197,10 +251,11 @@ void program::spawn_blur(runtime& rt, std::size_t b) {
            });
 }
 
-void program::spawn_roberts(runtime& rt, std::size_t b) {
+template <class Blocks>
+void program::spawn_roberts(runtime& rt, std::size_t b, const Blocks& x, const Blocks& edge_blocks) {
   static constexpr task_options named{.name = "roberts"};
-  const auto& x = blurred_;
-  rt.spawn(named, in(x[b].first(pixels(b))), halo(x, b, side::east), halo(x, b, side::south), halo(x, b, side::south, side::east), out(edges_[b]),
+  rt.spawn(named, in(bench::part(x[b], 0, pixels(b))), halo(x, b, side::east), halo(x, b, side::south),
+           halo(x, b, side::south, side::east), out(whole(edge_blocks[b])),
            [this, b](auto pixels, auto east, auto south, auto south_east, auto edges) {
              const extent s = grid_.shape(b);
              const block_lines lines{.block = pixels, .east = east, .south = south, .south_east = corner(south_east), .rows = s.rows, .columns = s.columns};
@@ -224,16 +279,25 @@ void program::spawn_shared(runtime& rt, int stage, std::size_t b) {
 }
 
 void program::collect(runtime&) {
-  if (options_.shared) {
+  if (options_.data_in == storage::shared) {
     result_.assign(whole_edges_.data(), whole_edges_.data() + whole_edges_.size());
     return;
   }
   result_.resize(grid_.size.elements());
   for (std::size_t b = 0; b < grid_.count(); b++) {
-    const auto edges = edges_[b].read();
-    const extent s = grid_.shape(b);
-    for (std::size_t r = 0; r < s.rows; r++) std::copy_n(edges.data() + r * s.columns, s.columns, result_.data() + grid_.index(grid_.origin(b), 0, r));
+    if (options_.data_in == storage::own) {
+      copy_out(b, own_edges_[b]);
+    } else {
+      const auto edges = edges_[b].read();
+      copy_out(b, edges);
+    }
   }
+}
+
+void program::copy_out(std::size_t b, std::span<const double> edges) {
+  const extent s = grid_.shape(b);
+  for (std::size_t r = 0; r < s.rows; r++)
+    std::copy_n(edges.data() + r * s.columns, s.columns, result_.data() + grid_.index(grid_.origin(b), 0, r));
 }
 
 // The picture, three stages, and for the sequential program the picture and two results.
@@ -246,7 +310,7 @@ kernel blur_roberts() {
   k.name = "blur-roberts";
   k.description = "Gaussian blur, then Roberts cross edge detection, of a grey image; a PNG or made up";
   k.size_meaning = k.block_meaning = "ROWSxCOLUMNS";
-  k.uses = {.parallel_control = true, .shared = true, .input = true, .output = true};
+  k.uses = {.parallel_control = true, .shared = true, .own = true, .input = true, .output = true};
   k.defaults.size = {2048, 2048};
   k.defaults.block = {64, 256};
   k.complete = load_picture;

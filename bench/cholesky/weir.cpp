@@ -3,11 +3,13 @@
 // One datum a tile of the lower triangle. A task reads one or two tiles and updates one in place: to write a new version of
 // it would be to copy it first. The tiles on the diagonal are the critical path: their factorizations have high priority.
 //
-// The shared variant updates tiles in place in one interleaved array; empty data, one a tile, carry the dependences.
+// The shared variant updates tiles in place in one interleaved array; empty data, one a tile, carry the dependences. In
+// own memory a tile is a piece of one array, and tasks name it.
 #include <bench/cholesky/result.hpp>
 #include <bench/common/check.hpp>
 #include <bench/common/control.hpp>
 #include <bench/common/interleaved_array.hpp>
+#include <bench/common/own_array.hpp>
 #include <bench/common/page_check.hpp>
 #include <bench/common/registry.hpp>
 
@@ -23,12 +25,50 @@ using namespace factorization;
 constexpr task_options named_fill{.name = "fill"}, named_trsm{.name = "trsm"}, named_syrk{.name = "syrk"}, named_gemm{.name = "gemm"}, control{.name = "control"};
 constexpr task_options named_potrf{.name = "potrf", .priority = priority::high};
 
-class private_tasks {
+// The tiles of the lower triangle as data.
+class private_tiles {
  public:
-  private_tasks(runtime& rt, const tiling& t, page_checker* pages) : rt_(rt), t_(t), pages_(pages) {
+  private_tiles(runtime& rt, const tiling& t) : t_(t) {
     for (std::size_t i = 0; i < t.tiles(); i++)
       for (std::size_t j = 0; j <= i; j++) a_.push_back(rt.make_data<double>(t.elements(i, j), "tile"));
   }
+  const data<double>& at(std::size_t i, std::size_t j) const { return a_[t_.index(i, j)]; }
+  std::vector<double> values(std::size_t i, std::size_t j) const {
+    const auto tile = at(i, j).read();
+    return {tile.begin(), tile.end()};
+  }
+
+ private:
+  tiling t_;
+  std::vector<data<double>> a_;
+};
+
+// In own memory, one after the other.
+class own_tiles {
+ public:
+  own_tiles(runtime&, const tiling& t) : t_(t), a_(t.count() * t.tile * t.tile) {}
+
+  auto at(std::size_t i, std::size_t j) const { return weir::ref(tile(i, j)); }
+  std::vector<double> values(std::size_t i, std::size_t j) const {
+    const auto values = tile(i, j);
+    return {values.begin(), values.end()};
+  }
+
+ private:
+  std::span<double> tile(std::size_t i, std::size_t j) const {
+    return a_.part(t_.index(i, j) * t_.tile * t_.tile, t_.elements(i, j));
+  }
+
+  tiling t_;
+  own_array<double> a_;
+};
+
+// Tasks that name the tiles they work on.
+template <class Tiles>
+class tile_tasks {
+ public:
+  tile_tasks(runtime& rt, const tiling& t, page_checker* pages) : rt_(rt), t_(t), pages_(pages), a_(rt, t) {}
+
   void fill(std::size_t i, std::size_t j) {
     rt_.spawn(named_fill, out(at(i, j)), [this, i, j](std::span<double> a) {
       fill_tile(t_, i, j, a.data());
@@ -47,18 +87,15 @@ class private_tasks {
   void gemm(std::size_t i, std::size_t j, std::size_t k) {
     rt_.spawn(named_gemm, in(at(i, k)), in(at(j, k)), inout(at(i, j)), [this, i, j, k](auto a, auto b, auto c) { factorization::gemm(t_.rows(i), t_.rows(j), t_.rows(k), a.data(), t_.rows(i), b.data(), t_.rows(j), c.data(), t_.rows(i)); });
   }
-  std::vector<double> collect(std::size_t i, std::size_t j) const {
-    const auto tile = at(i, j).read();
-    return {tile.begin(), tile.end()};
-  }
+  std::vector<double> collect(std::size_t i, std::size_t j) const { return a_.values(i, j); }
 
  private:
-  const data<double>& at(std::size_t i, std::size_t j) const { return a_[t_.index(i, j)]; }
+  decltype(auto) at(std::size_t i, std::size_t j) const { return a_.at(i, j); }
 
   runtime& rt_;
   tiling t_;
   page_checker* pages_;
-  std::vector<data<double>> a_;
+  Tiles a_;
 };
 
 class shared_tasks {
@@ -197,15 +234,19 @@ kernel cholesky() {
   k.name = "cholesky";
   k.description = "Cholesky factorization of a symmetric positive definite matrix, double precision";
   k.size_meaning = k.block_meaning = "ROWS";
-  k.uses = {.parallel_control = true, .shared = true};
+  k.uses = {.parallel_control = true, .shared = true, .own = true};
   k.defaults.size = {1536};
   k.defaults.block = {128};
   k.complete = complete;
   k.memory_bytes = memory_bytes;
   k.solve = solve_cholesky;
   k.make = [](const configuration& c) -> std::unique_ptr<instance> {
-    if (c.shared) return std::make_unique<program<shared_tasks>>(c);
-    return std::make_unique<program<private_tasks>>(c);
+    switch (c.data_in) {
+      case storage::versions: return std::make_unique<program<tile_tasks<private_tiles>>>(c);
+      case storage::shared: return std::make_unique<program<shared_tasks>>(c);
+      case storage::own: return std::make_unique<program<tile_tasks<own_tiles>>>(c);
+    }
+    return nullptr;
   };
   return k;
 }

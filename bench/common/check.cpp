@@ -68,6 +68,15 @@ std::uint64_t block_count(const configuration& c) {
 
 std::uint64_t available_memory() { return std::min(meminfo("MemAvailable"), cgroup_rest()); }
 
+std::string_view name_of(storage s) {
+  switch (s) {
+    case storage::versions: return "private";
+    case storage::shared: return "shared";
+    case storage::own: return "own";
+  }
+  return "";
+}
+
 std::string format_size(std::span<const std::size_t> size) {
   std::string text;
   for (std::size_t n : size) {

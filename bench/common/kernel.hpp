@@ -24,6 +24,14 @@ class input_error : public weir::error {
   using error::error;
 };
 
+// Where a kernel's data lie, and what its tasks name.
+enum class storage : std::uint8_t {
+  versions,  // "private": a datum per block, and the runtime's memory for each version
+  shared,    // bodies work on interleaved global arrays, tokens carry the dependences
+  own,       // ordinary arrays of the program's, whose parts tasks name with weir::ref
+};
+std::string_view name_of(storage);
+
 // One problem to solve and how. Fields a kernel has no use for (see kernel::uses) keep their defaults.
 struct configuration {
   std::vector<std::size_t> size;   // elements per dimension, outermost first
@@ -32,7 +40,7 @@ struct configuration {
   std::size_t clusters = 0;        // kmeans
   std::uint64_t seed = 1;          // of the synthetic input
   bool parallel_control = false;   // tasks are created by tasks, chunk by chunk, instead of by one task
-  bool shared = false;             // bodies work on interleaved global arrays, tokens carry the dependences
+  storage data_in = storage::versions;
   std::filesystem::path input;     // empty: synthetic
   std::filesystem::path output;    // empty: the result is not kept
   std::any loaded;                 // what kernel::complete() read from `input`, in a type of the kernel's own
@@ -80,6 +88,7 @@ struct used_options {
   bool clusters = false;
   bool parallel_control = false;
   bool shared = false;
+  bool own = false;
   bool input = false;
   bool output = false;
 };

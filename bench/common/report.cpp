@@ -60,7 +60,8 @@ std::string title(const run_request& request, const run_result& r) {
   if (k.uses.iterations) text += fmt::format("  iterations {}", c.iterations);
   if (k.uses.clusters) text += fmt::format("  clusters {}", c.clusters);
   if (c.parallel_control) text += "  parallel control";
-  if (c.shared) text += "  shared";
+  if (c.data_in == storage::shared) text += "  shared";
+  if (c.data_in == storage::own) text += "  own memory";
   return text + fmt::format("  workers {}  nodes {}  live set {}\n", r.workers, r.nodes, format_bytes(r.live_bytes));
 }
 
@@ -79,7 +80,8 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   j["iterations"] = request.what->uses.iterations ? nlohmann::ordered_json(c.iterations) : nlohmann::ordered_json();
   if (request.what->uses.clusters) j["clusters"] = c.clusters;
   j["control"] = c.parallel_control ? "parallel" : "sequential";
-  j["shared"] = c.shared;
+  j["memory"] = name_of(c.data_in);
+  j["shared"] = c.data_in == storage::shared;
   j["repeat"] = repeat;
   j["tasks"] = r.counts.tasks;
   j["tasks_of_busiest_worker"] = r.counts.tasks_of_busiest_worker();

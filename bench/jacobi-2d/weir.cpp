@@ -1,7 +1,8 @@
 // jacobi-2d under weir.
 //
 // Tasks read the previous iteration of their block and of their neighbours' sides. Each block has two data, written in
-// turn, so that "the previous iteration" is what was announced last, in whatever order one iteration's tasks are created.
+// turn, so that "the previous iteration" is what was announced last, in whatever order one iteration's tasks are
+// created. In own memory it has two places.
 #include <bench/jacobi-2d/tile.hpp>
 #include <bench/common/registry.hpp>
 #include <bench/common/stencil/program.hpp>
@@ -17,11 +18,14 @@ class program final : public base {
   using base::base;
 
  private:
-  void spawn_private(runtime& rt, int t, std::size_t b) override {
-    const auto& old = blocks(t - 1);
-    const auto& now = blocks(t);
+  void spawn_private(runtime& rt, int t, std::size_t b) override { spawn(rt, b, blocks(t - 1), blocks(t)); }
+  void spawn_own(runtime& rt, int t, std::size_t b) override { spawn(rt, b, own(t - 1), own(t)); }
+
+  template <class Blocks>
+  void spawn(runtime& rt, std::size_t b, const Blocks& old, const Blocks& now) {
     const auto halo = [&](side s) { return in(halo_of(old, b, s)); };
-    rt.spawn(named, halo(side::north), halo(side::west), halo(side::east), halo(side::south), in(centre(old, b)), out(now[b]),
+    rt.spawn(named, halo(side::north), halo(side::west), halo(side::east), halo(side::south), in(centre(old, b)),
+             out(whole(now[b])),
              [this, b](auto north, auto west, auto east, auto south, auto centre, auto next) {
                jacobi_2d_tile(private_tile(b, centre, next, {north, west, east, south}));
                written(pages(), next);

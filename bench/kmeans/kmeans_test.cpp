@@ -42,9 +42,9 @@ class kmeans_files : public testing::Test {
   fs::path folder_;
 };
 
-result run(configuration c, bool parallel_control, bool shared, verification& v) {
+result run(configuration c, bool parallel_control, storage data_in, verification& v) {
   c.parallel_control = parallel_control;
-  c.shared = shared;
+  c.data_in = data_in;
   const serial_result expected = solve_kmeans(c);
   runtime rt({.workers = 3, .bind = false});
   const auto i = kmeans().make(c);
@@ -60,9 +60,9 @@ TEST_F(kmeans_files, labels_of_points_that_are_far_apart) {
   configuration c = problem(points("x,y\n0,0\n10,10\n0,1\n11,10\n1,0\n10,11\n"), 2, 2, 5);
   c.output = folder_ / "labels.csv";
   for (const bool parallel : {false, true})
-    for (const bool shared : {false, true}) {
+    for (const storage data_in : {storage::versions, storage::shared, storage::own}) {
       verification v;
-      const result r = run(c, parallel, shared, v);
+      const result r = run(c, parallel, data_in, v);
       EXPECT_TRUE(v.passed) << v.what;
       // The clusters start at points 0 and 3.
       EXPECT_EQ(r.labels, (std::vector<std::int32_t>{0, 1, 0, 1, 0, 1}));
@@ -76,7 +76,7 @@ TEST_F(kmeans_files, an_empty_cluster_keeps_its_centroid) {
   // Clusters 0 and 1 start at the same point: of equally near centroids the first takes all.
   configuration c = problem(points("5\n5\n5\n5\n9\n9\n"), 3, 4, 3);
   verification v;
-  const result r = run(c, false, false, v);
+  const result r = run(c, false, storage::versions, v);
   EXPECT_TRUE(v.passed);
   EXPECT_EQ(r.labels, (std::vector<std::int32_t>{0, 0, 0, 0, 2, 2}));
   EXPECT_EQ(r.centroids, (std::vector<float>{5, 5, 9}));
@@ -85,7 +85,7 @@ TEST_F(kmeans_files, an_empty_cluster_keeps_its_centroid) {
 TEST_F(kmeans_files, as_many_clusters_as_points) {
   configuration c = problem(points("3\n1\n2\n"), 3, 1, 2);
   verification v;
-  EXPECT_EQ(run(c, true, false, v).labels, (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(run(c, true, storage::versions, v).labels, (std::vector<std::int32_t>{0, 1, 2}));
   EXPECT_TRUE(v.passed);
 }
 
@@ -93,7 +93,7 @@ TEST_F(kmeans_files, the_shipped_data_set) {
   const configuration c = problem(fs::path(WEIR_DATA_DIRECTORY) / "digits.csv", 10, 100, 5);
   EXPECT_EQ(c.size, (std::vector<std::size_t>{1797, 64}));
   verification v;
-  const result r = run(c, true, false, v);
+  const result r = run(c, true, storage::versions, v);
   EXPECT_TRUE(v.passed);
   EXPECT_EQ(std::set<std::int32_t>(r.labels.begin(), r.labels.end()).size(), 10u);
 }

@@ -7,9 +7,12 @@
 // The shared variant keeps points, centroids, sums and labels in interleaved arrays, and empty data in the same pattern
 // carry the dependences. That suffices although arrays are overwritten: the centroids move after every task that reads
 // them has been added up, and the next sums are written after the centroids have moved.
+//
+// In own memory the same arrays are the program's, and tasks name the parts that they work on.
 #include <bench/common/check.hpp>
 #include <bench/common/control.hpp>
 #include <bench/common/interleaved_array.hpp>
+#include <bench/common/own_array.hpp>
 #include <bench/common/page_check.hpp>
 #include <bench/common/registry.hpp>
 #include <bench/kmeans/points.hpp>
@@ -186,6 +189,87 @@ class shared_tasks {
   data<char> centroid_token_;
 };
 
+// The same tasks on own memory. The sums that one task adds up lie one after the other.
+class own_tasks {
+ public:
+  own_tasks(runtime& rt, const plan& p, page_checker* pages)
+      : rt_(rt), plan_(p), pages_(pages), points_(p.points * p.s.dimensions), labels_(p.points),
+        centroids_(p.s.centroid_elements()) {
+    for (const std::size_t n : p.levels()) sums_.emplace_back(n * p.s.sum_elements());
+  }
+
+  // Also what the tasks of this block will write, so that all of it comes to lie together.
+  void fill(const point_source& source, std::size_t b) {
+    rt_.spawn(named_fill, out(whole(points(b))), out(whole(labels(b))), out(whole(sums(0, b))),
+              [this, &source, b](std::span<float> points, std::span<std::int32_t> labels, std::span<double> sums) {
+                source.read(plan_.first(b), points);
+                std::ranges::fill(labels, 0);
+                std::ranges::fill(sums, 0.0);
+                written(pages_, points);
+              });
+  }
+  void fill_centroids(const point_source& source) {
+    rt_.spawn(named_fill, out(whole(centroids())),
+              [&source](auto centroids) { source.read_initial_centroids(centroids); });
+  }
+  void assign(std::size_t b) {
+    rt_.spawn(named_assign, in(whole(points(b))), in(whole(centroids())), out(whole(sums(0, b))),
+              [this](auto points, auto centroids, auto sums) {
+                std::vector<float> distances(plan_.s.clusters);
+                clustering::assign(points, centroids, plan_.s, distances, sums);
+                written(pages_, sums);
+              });
+  }
+  void reduce(std::size_t level, std::size_t node) {
+    const std::size_t first = node * reduction_arity;
+    const std::size_t count = std::min(reduction_arity, plan_.levels()[level - 1] - first);
+    rt_.spawn(named_reduce, in(whole(sums(level - 1, first, count))), out(whole(sums(level, node))),
+              [](auto parts, auto sum) {
+                const std::size_t n = sum.size();
+                std::ranges::copy(parts.first(n), sum.begin());
+                for (std::size_t at = n; at < parts.size(); at += n) add(sum, parts.subspan(at, n));
+              });
+  }
+  void move() {
+    rt_.spawn(named_move, in(whole(sums(sums_.size() - 1, 0))), inout(whole(centroids())),
+              [this](auto sums, auto centroids) { move_centroids(sums, centroids, plan_.s, centroids); });
+  }
+  void label(std::size_t b) {
+    rt_.spawn(named_label, in(whole(points(b))), in(whole(centroids())), out(whole(labels(b))),
+              [this](auto points, auto centroids, auto labels) {
+                std::vector<float> distances(plan_.s.clusters);
+                clustering::label(points, centroids, plan_.s, distances, labels);
+                written(pages_, labels);
+              });
+  }
+
+  result collect() const {
+    const auto c = centroids_.span();
+    const auto l = labels_.span();
+    return {{c.begin(), c.end()}, {l.begin(), l.end()}};
+  }
+
+ private:
+  std::span<float> points(std::size_t b) const {
+    const std::size_t d = plan_.s.dimensions;
+    return points_.part(plan_.first(b) * d, plan_.count(b) * d);
+  }
+  std::span<std::int32_t> labels(std::size_t b) const { return labels_.part(plan_.first(b), plan_.count(b)); }
+  std::span<float> centroids() const { return centroids_.span(); }
+  std::span<double> sums(std::size_t level, std::size_t first, std::size_t count = 1) const {
+    const std::size_t n = plan_.s.sum_elements();
+    return sums_[level].part(first * n, count * n);
+  }
+
+  runtime& rt_;
+  plan plan_;
+  page_checker* pages_;
+  own_array<float> points_;
+  own_array<std::int32_t> labels_;
+  own_array<float> centroids_;
+  std::vector<own_array<double>> sums_;  // by level
+};
+
 // The control programs, and what instances have to offer, whatever the tasks work on.
 template <class Tasks>
 class program final : public instance {
@@ -298,7 +382,13 @@ kernel kmeans() {
   k.description = "k-means clustering (Lloyd), single precision; starts from points evenly spread over the input";
   k.size_meaning = "POINTSxDIMENSIONS";
   k.block_meaning = "POINTS";
-  k.uses = {.iterations = true, .clusters = true, .parallel_control = true, .shared = true, .input = true, .output = true};
+  k.uses = {.iterations = true,
+            .clusters = true,
+            .parallel_control = true,
+            .shared = true,
+            .own = true,
+            .input = true,
+            .output = true};
   k.defaults.size = {100000, 10};
   k.defaults.block = {250};
   k.defaults.iterations = 20;
@@ -307,8 +397,12 @@ kernel kmeans() {
   k.memory_bytes = memory_bytes;
   k.solve = solve_kmeans;
   k.make = [](const configuration& c) -> std::unique_ptr<instance> {
-    if (c.shared) return std::make_unique<program<shared_tasks>>(c);
-    return std::make_unique<program<private_tasks>>(c);
+    switch (c.data_in) {
+      case storage::versions: return std::make_unique<program<private_tasks>>(c);
+      case storage::shared: return std::make_unique<program<shared_tasks>>(c);
+      case storage::own: return std::make_unique<program<own_tasks>>(c);
+    }
+    return nullptr;
   };
   return k;
 }

@@ -4,6 +4,8 @@
 #include <bench/common/region.hpp>
 #include <bench/common/stopwatch.hpp>
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -15,16 +17,25 @@ namespace {
 // A replayed graph is of a length at which what a replay costs beside its tasks is small.
 constexpr std::uint64_t replayed_steps = 64;
 
+// Of the process, since it began.
+std::uint64_t peak_resident_bytes() {
+  rusage used = {};
+  ::getrusage(RUSAGE_SELF, &used);
+  return static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+}
+
 void print(const options& o, const description& d, const workload& w, double seconds, int repeat, double dependences) {
   const bool is_grid = w.what->shape == form::grid;
   const std::uint64_t tasks = w.tasks * w.replays;
   std::printf("{\"pattern\":\"%s\",\"runtime\":\"%s\",\"workers\":%d,\"tasks\":%llu,\"dependences\":%.3g,",
               std::string(w.what->name).c_str(), std::string(d.runtime).c_str(), o.workers, static_cast<unsigned long long>(tasks), dependences);
   if (is_grid) std::printf("\"width\":%u,", w.graph->width());
+  if (w.what->creators) std::printf("\"creators\":%u,", w.creators);
   if (w.what->random) std::printf("\"seed\":%llu,", static_cast<unsigned long long>(o.seed));
   std::printf("\"task_ns\":%llu,\"repeat\":%d,\"seconds\":%.9f,\"ns_per_task\":", static_cast<unsigned long long>(o.task_ns), repeat, seconds);
   if (tasks == 0) std::printf("null");
   else std::printf("%.3f", seconds * 1e9 / static_cast<double>(tasks));
+  std::printf(",\"peak_resident_bytes\":%llu", static_cast<unsigned long long>(peak_resident_bytes()));
   std::printf(",\"verified\":%s}\n", w.check == nullptr ? "null" : w.check->passed() ? "true" : "false");
   std::fflush(stdout);
 }
@@ -37,7 +48,7 @@ void end_run(const workload& w) {
 }
 
 int measure(const options& o, const description& d, runtime_under_test& runtime, const grid& graph) {
-  workload w{.what = o.what, .graph = &graph, .tasks = o.tasks};
+  workload w{.what = o.what, .graph = &graph, .tasks = o.tasks, .creators = o.creators};
   if (o.what->shape == form::fib) {
     w.fib = fib_within(o.tasks);
     w.tasks = fib_tasks(w.fib);

@@ -1,18 +1,25 @@
 // What tasks cost under OpenMP. The runtime is the one the compiler brings along: libgomp or libomp.
 //
 // A column's value is a byte, in two rows used in turn, as in Task Bench: a task of the step after next must wait for the
-// readers of what it overwrites.
+// readers of what it overwrites. Where the pattern is on the program's own memory, it is a number or a block of that.
+//
+// OpenMP knows a dependence by where it begins, so a range that is not written as one is named by the parts of it that
+// are: the strip of a task and the two beside it.
+#include <bench/overhead/own_memory.hpp>
 #include <bench/overhead/program.hpp>
 
 #include <omp.h>
+
+#include <array>
 
 namespace {
 
 using namespace weir::bench::overhead;
 
 // The pragmas name single elements: a dependence on a list of unknown length needs an iterator, which costs more.
-template <class Task>
-void create(const Task& task, [[maybe_unused]] const char* old, [[maybe_unused]] char* own, std::span<const std::uint32_t> before) {
+template <class Column, class Task>
+void create(const Task& task, [[maybe_unused]] const Column* old, [[maybe_unused]] Column* own,
+            std::span<const std::uint32_t> before) {
   [[maybe_unused]] const std::uint32_t* b = before.data();
   switch (before.size()) {
     case 0:
@@ -47,8 +54,8 @@ void create(const Task& task, [[maybe_unused]] const char* old, [[maybe_unused]]
   }
 }
 
-template <class Task>
-void update(const Task& task, [[maybe_unused]] char* own) {
+template <class Column, class Task>
+void update(const Task& task, [[maybe_unused]] Column* own) {
 #pragma omp task firstprivate(task) depend(inout : own[0])
   task();
 }
@@ -71,7 +78,9 @@ class openmp_under_test final : public runtime_under_test {
   explicit openmp_under_test(const options& o) : workers_(o.workers) { omp_set_dynamic(0); }
 
   void prepare(const workload& w) override {
-    for (auto& row : rows_) row.assign(w.graph->width(), 0);
+    if (w.what->by_address()) own_.prepare(w);
+    else
+      for (auto& row : rows_) row.assign(w.graph->width(), 0);
   }
 
   // A parallel region ends when all its tasks are done.
@@ -80,7 +89,7 @@ class openmp_under_test final : public runtime_under_test {
 #pragma omp parallel num_threads(workers_)
 #pragma omp single
       switch (w.what->shape) {
-        case form::independent: independent(w, work); break;
+        case form::independent: w.what->by_address() ? all_fresh(w, work) : independent(w, work); break;
         case form::fib: w.fib_result = fib(w.fib, work); break;
         case form::grid: all_steps(w, work); break;
       }
@@ -98,15 +107,31 @@ class openmp_under_test final : public runtime_under_test {
   }
 
   template <class Work>
+  void all_fresh(const workload& w, const Work& work) {
+    w.for_each_independent([&](const position& p) { update(work.of(p), &own_.fresh()); });
+  }
+
+  template <class Work>
   void all_steps(const workload& w, const Work& work) {
+    if (!w.what->by_address()) return steps(w, work, rows_[0].data(), rows_[1].data());
+    with_column_values(w, [&](auto values) {
+      using column = std::array<value, values()>;  // an address, and the type of what is named: nobody looks into it
+      const auto row = [&](std::uint64_t step) { return own_.column<values()>(step, 0).data(); };
+      steps(w, work, reinterpret_cast<column*>(row(0)), reinterpret_cast<column*>(row(1)));
+    });
+  }
+  template <class Column, class Work>
+  static void steps(const workload& w, const Work& work, Column* even, Column* odd) {
     w.graph->for_each_task(w.tasks, [&](const position& p) {
-      if (w.what->in_place) update(work.of(p), &rows_[0][p.column]);
-      else create(work.of(p), rows_[(p.step + 1) & 1].data(), &rows_[p.step & 1][p.column], p.before);
+      if (w.what->in_place) update(work.of(p), even + p.column);
+      else if ((p.step & 1) == 0) create(work.of(p), odd, even + p.column, p.before);
+      else create(work.of(p), even, odd + p.column, p.before);
     });
   }
 
   int workers_;
   std::vector<char> rows_[2];
+  own_memory own_;
 };
 
 }  // namespace
@@ -119,7 +144,7 @@ constexpr std::string_view runtime_name = "libgomp";
 
 int main(int argc, char** argv) {
   return measure_main(argc, argv, {.runtime = runtime_name,
-                                   .has = [](const pattern& p) { return !p.replay; },
+                                   .has = [](const pattern& p) { return !p.replay && !p.creators; },
                                    .has_policies = false,
                                    .start = [](const options& o) -> std::unique_ptr<runtime_under_test> { return std::make_unique<openmp_under_test>(o); }});
 }

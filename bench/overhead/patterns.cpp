@@ -11,6 +11,9 @@ namespace {
 // Rows of random columns before they repeat: enough that no runtime can get used to them, few enough to stay in cache.
 constexpr std::size_t random_rows = 64;
 
+// Columns where each has only a few numbers of its own: beyond that the table of who reads whom takes gigabytes.
+constexpr std::uint32_t many_columns = 1 << 24;
+
 constexpr pattern table[] = {
     {.name = "independent", .description = "tasks without data", .shape = form::independent},
     {.name = "chains", .description = "16 chains, each task updates its chain's datum", .in_place = true, .width = 16},
@@ -22,6 +25,36 @@ constexpr pattern table[] = {
     {.name = "all-to-all", .description = "all columns of the step before", .width = 16},
     {.name = "random-graph", .description = "0 to 4 random columns", .random = true},
     {.name = "dependences", .description = "the nearest D columns", .dependences = true},
+    {.name = "creators",
+     .description = "as chains, created by --creators tasks",
+     .in_place = true,
+     .creators = true,
+     .width = 16},
+    {.name = "ref-chains",
+     .description = "as chains, on own memory: a number a column",
+     .in_place = true,
+     .values = memory::cells,
+     .width = 16,
+     .most_width = many_columns},
+    {.name = "ref-creators",
+     .description = "as ref-chains, created by --creators tasks",
+     .in_place = true,
+     .creators = true,
+     .values = memory::cells,
+     .width = 16,
+     .most_width = many_columns},
+    {.name = "ref-stencil",
+     .description = "as stencil, on own memory: a number a column",
+     .values = memory::cells,
+     .most_width = many_columns},
+    {.name = "ref-blocks", .description = "as ref-stencil, 4 KiB a column", .values = memory::blocks},
+    {.name = "ref-halo",
+     .description = "as ref-blocks, reads its column and a number on either side as one range",
+     .values = memory::strips},
+    {.name = "ref-fresh",
+     .description = "each task names own memory that none has named",
+     .shape = form::independent,
+     .values = memory::fresh},
     {.name = "trivial", .description = "no dependences"},
     {.name = "stencil_1d", .description = "as stencil"},
     {.name = "tree", .description = "column i/2; the width doubles from step to step"},
@@ -119,8 +152,9 @@ const pattern* find_pattern(std::string_view name) {
 grid::grid(const pattern& p, std::uint32_t width, std::uint32_t dependences, std::uint64_t seed) : width_(width) {
   random_numbers random(seed);
   rows_.push_back(without_dependences(width));
-  if (p.name == "chains") rows_.push_back(nearest(width, 1, true));
-  if (p.name == "stencil" || p.name == "replay-stencil" || p.name == "stencil_1d") rows_.push_back(nearest(width, 3, true));
+  if (p.in_place) rows_.push_back(nearest(width, 1, true));
+  if (p.name == "stencil" || p.name == "replay-stencil" || p.name == "stencil_1d" || (p.by_address() && !p.in_place))
+    rows_.push_back(nearest(width, 3, true));
   if (p.name == "dependences") rows_.push_back(nearest(width, dependences, false));
   if (p.name == "all-to-all") rows_.push_back(nearest(width, width, false));
   if (p.name == "trivial") rows_.push_back(without_dependences(width));

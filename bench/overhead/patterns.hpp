@@ -5,6 +5,7 @@
 //   grid          steps of tasks; a task depends on some columns of the step before and writes its own column
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,6 +16,15 @@ namespace weir::bench::overhead {
 
 enum class form : std::uint8_t { independent, fib, grid };
 
+// What a column's value is: a datum of the runtime's, or the program's own memory, of which a task names addresses
+// (own_memory.hpp).
+//
+//   cells   a number a column, side by side
+//   blocks  4 KiB a column, named whole
+//   strips  the same, but a task reads one range of the step before: its column and a number on either side
+//   fresh   no columns: each task names a line that none has named before
+enum class memory : std::uint8_t { data, cells, blocks, strips, fresh };
+
 struct pattern {
   std::string_view name, description;
   form shape = form::grid;
@@ -22,7 +32,12 @@ struct pattern {
   bool replay = false;        // the graph is built once and run again and again
   bool random = false;        // uses the seed
   bool dependences = false;   // has a number of dependences per task to choose
+  bool creators = false;      // has a number of tasks to choose that create the others, each those of some columns
+  memory values = memory::data;
   std::uint32_t width = 32;   // default number of columns
+  std::uint32_t most_width = 1 << 16;
+
+  bool by_address() const { return values != memory::data; }
 };
 
 // All patterns, and the one of this name or null.
@@ -56,6 +71,19 @@ struct position {
   std::span<const std::uint32_t> before;  // columns of the step before
 };
 
+// Some of a grid's columns: one of `of` parts, which are as large as each other.
+struct columns_part {
+  std::uint32_t index = 0, of = 1;
+
+  std::uint32_t first(std::uint32_t width) const { return bound(width, index); }
+  std::uint32_t last(std::uint32_t width) const { return bound(width, index + 1); }
+
+ private:
+  std::uint32_t bound(std::uint32_t width, std::uint32_t i) const {
+    return static_cast<std::uint32_t>(std::uint64_t{width} * i / of);
+  }
+};
+
 class grid {
  public:
   // Tasks with more than this many dependences read neighbouring columns.
@@ -70,13 +98,19 @@ class grid {
   // Calls create(position) for the first `tasks` tasks, step by step.
   template <class Create>
   void for_each_task(std::uint64_t tasks, const Create& create) const {
-    std::uint64_t task = 0, step_before = 0;
-    for (std::size_t r = 0, step = 0; task < tasks; step++) {
-      const std::uint64_t first = task;
+    for_each_task_of({}, tasks, create);
+  }
+  // For those of them that are in some of the columns.
+  template <class Create>
+  void for_each_task_of(columns_part part, std::uint64_t tasks, const Create& create) const {
+    std::uint64_t first = 0, step_before = 0;
+    for (std::size_t r = 0, step = 0; first < tasks; step++) {
       const std::uint32_t width = rows_[r].width();
-      for (std::uint32_t column = 0; column < width && task < tasks; column++, task++)
-        create(position{step, task, step_before, column, rows_[r].before(column)});
+      const auto last = static_cast<std::uint32_t>(std::min<std::uint64_t>(part.last(width), tasks - first));
+      for (std::uint32_t column = part.first(width); column < last; column++)
+        create(position{step, first + column, step_before, column, rows_[r].before(column)});
       step_before = first;
+      first += width;
       if (++r == rows_.size()) r = repeated_;
     }
   }

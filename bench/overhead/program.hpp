@@ -18,6 +18,7 @@ struct options {
   std::uint32_t width = 0;
   std::uint64_t task_ns = 0;
   std::uint32_t dependences = 4;
+  std::uint32_t creators = 4;
   int repeat = 1;
   std::uint64_t seed = 1;
   std::string policy;            // of weir
@@ -25,7 +26,8 @@ struct options {
 };
 
 // A runtime, started with the number of workers asked for. Whatever thread calls it, run() creates all tasks on one
-// thread that belongs to the runtime, if it has such threads, and returns when all of them are done.
+// thread that belongs to the runtime, if it has such threads, and returns when all of them are done. (But
+// for patterns with creators: there it creates these.)
 class runtime_under_test {
  public:
   virtual ~runtime_under_test() = default;

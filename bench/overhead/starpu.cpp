@@ -132,7 +132,9 @@ class starpu_under_test final : public runtime_under_test {
 
 int main(int argc, char** argv) {
   return measure_main(argc, argv, {.runtime = "starpu",
-                                   .has = [](const pattern& p) { return p.shape != form::fib && !p.replay; },
+                                   .has = [](const pattern& p) {
+                                     return p.shape != form::fib && !p.replay && !p.by_address() && !p.creators;
+                                   },
                                    .has_policies = false,
                                    .start = [](const options& o) -> std::unique_ptr<runtime_under_test> { return std::make_unique<starpu_under_test>(o); }});
 }

@@ -26,8 +26,10 @@ case $counts in " 1"*) ;; *) fail "does not even run with 1 worker" ;; esac
 for workers in $counts; do
   for pattern in $patterns; do
     case $pattern in
-      independent | fib) verified --pattern "$pattern" --workers "$workers" --tasks 500 ;;
+      independent | fib | ref-fresh) verified --pattern "$pattern" --workers "$workers" --tasks 500 ;;
       dependences) for d in 0 1 2 3 6 8 16; do verified --pattern "$pattern" --workers "$workers" --tasks 333 --dependences $d; done ;;
+      creators | ref-creators)
+        for c in 1 3 16; do verified --pattern "$pattern" --workers "$workers" --tasks 333 --creators $c; done ;;
       *) verified --pattern "$pattern" --workers "$workers" --tasks 333
          verified --pattern "$pattern" --workers "$workers" --tasks 50 --width 1
          verified --pattern "$pattern" --workers "$workers" --tasks 50 --width 3 ;;
@@ -57,6 +59,13 @@ done
 refused --pattern independent --width 8
 refused --pattern stencil --dependences 2
 refused --pattern stencil --seed 3
+refused --pattern stencil --creators 2
+refused --pattern stencil --width 65537
+case $patterns in *creators*)
+  refused --pattern creators --creators 0
+  refused --pattern creators --creators 17
+  refused --pattern creators --metg ;;
+esac
 refused --pattern independent --metg
 refused --pattern stencil --metg --tasks 10
 

@@ -1,7 +1,9 @@
 // What tasks cost under weir.
 //
-// A column's value is a datum, in two rows written in turn, as in the stencil kernels: "the step before" is then what was
-// announced last, in whatever order the tasks of a step are created. Writers need not wait for readers: versions.
+// A column's value is a datum, in two rows written in turn, as in the stencil kernels: "the step before" is then what
+// was announced last, in whatever order the tasks of a step are created. Writers need not wait for readers: versions.
+// Where the pattern is on the program's own memory, tasks name that, and writers do wait.
+#include <bench/overhead/own_memory.hpp>
 #include <bench/overhead/program.hpp>
 
 #include <weir/weir.hpp>
@@ -9,21 +11,25 @@
 namespace {
 
 using namespace weir::bench::overhead;
-using weir::data;
+using weir::data, weir::in, weir::inout, weir::out;
 
-// Values that tasks find in their data, and leave there: the number of the step that comes next.
+// Values that tasks find in what they name, and leave there: the number of the step that comes next.
 struct value_check {
   checker* check;
   int step;
   bool update;  // the output's first value is the input
 
-  void operator()(std::span<const int> input) const { check->expect(input[0] == step); }
+  template <class T>
+  void operator()(std::span<const T> input) const {
+    check->expect(input.front() == step && input.back() == step);
+  }
   void operator()(const weir::views<const int>& inputs) const {
     for (std::size_t i = 0; i < inputs.size(); i++) (*this)(inputs[i]);
   }
-  void operator()(std::span<int> output) const {
-    if (update) check->expect(output[0] == step);
-    output[0] = step + 1;
+  template <class T>
+  void operator()(std::span<T> output) const {
+    if (update) check->expect(output.front() == step && output.back() == step);
+    output.front() = output.back() = step + 1;
   }
 };
 
@@ -33,6 +39,7 @@ class weir_under_test final : public runtime_under_test {
 
   void prepare(const workload& w) override {
     if (w.what->replay) return w.with_work([&](const auto& work) { record(w, work); });
+    if (w.what->by_address()) return own_.prepare(w);
     if (w.what->shape != form::grid) return;
     for (auto& row : rows_) {
       row.clear();
@@ -46,7 +53,7 @@ class weir_under_test final : public runtime_under_test {
       switch (w.what->shape) {
         case form::independent: independent(w, work); break;
         case form::fib: runtime_.run([&] { w.fib_result = fib(w.fib, work); }); break;
-        case form::grid: runtime_.run([&](weir::scope& s) { w.graph->for_each_task(w.tasks, [&](const position& p) { create(s, w, p, work.of(p)); }); }); break;
+        case form::grid: grid(w, work); break;
       }
     });
   }
@@ -54,7 +61,30 @@ class weir_under_test final : public runtime_under_test {
  private:
   template <class Work>
   void independent(const workload& w, const Work& work) {
-    runtime_.run([&](weir::scope& s) { w.for_each_independent([&](const position& p) { s.spawn(work.of(p)); }); });
+    runtime_.run([&](weir::scope& s) {
+      if (w.what->by_address())
+        w.for_each_independent([&](const position& p) {
+          s.spawn(inout(weir::ref(own_.fresh())), body_of(work.of(p)));
+        });
+      else w.for_each_independent([&](const position& p) { s.spawn(work.of(p)); });
+    });
+  }
+
+  template <class Work>
+  void grid(const workload& w, const Work& work) {
+    runtime_.run([&](weir::scope& s) {
+      if (!w.what->creators) return create_part(s, w, {}, work);
+      for (std::uint32_t i = 0; i < w.creators; i++)
+        s.spawn([&, i] { create_part(s, w, {.index = i, .of = w.creators}, work); });
+    });
+  }
+  template <class Work>
+  void create_part(weir::scope& s, const workload& w, columns_part part, const Work& work) {
+    const auto create_each = [&](const auto& make) { w.graph->for_each_task_of(part, w.tasks, make); };
+    if (!w.what->by_address()) return create_each([&](const position& p) { create(s, w, p, work.of(p)); });
+    with_column_values(w, [&](auto values) {
+      create_each([&](const position& p) { create_by_address<values()>(s, w, p, work.of(p)); });
+    });
   }
 
   template <class Work>
@@ -118,6 +148,28 @@ class weir_under_test final : public runtime_under_test {
   }
   const data<int>& own(const workload& w, const position& p) const { return rows_[w.what->in_place ? 0 : p.step & 1][p.column]; }
 
+  template <std::size_t Values, class Task>
+  void create_by_address(weir::scope& s, const workload& w, const position& p, const Task& task) {
+    if (w.what->in_place) {
+      s.spawn(inout(weir::ref(own_.column<Values>(0, p.column))), body_of(task));
+      return;
+    }
+    const auto old = [&](std::size_t i) {
+      return weir::ref(std::span<const value>(own_.column<Values>(p.step + 1, p.before[i])));
+    };
+    const auto now = weir::ref(own_.column<Values>(p.step, p.column));
+    if (w.what->values == memory::strips && !p.before.empty()) {
+      s.spawn(in(weir::ref(own_.with_neighbours(p.step + 1, p.column))), out(now), body_of(task));
+      return;
+    }
+    switch (p.before.size()) {  // a column and those beside it
+      case 0: return s.spawn(out(now), body_of(task));
+      case 1: return s.spawn(in(old(0)), out(now), body_of(task));
+      case 2: return s.spawn(in(old(0)), in(old(1)), out(now), body_of(task));
+      default: return s.spawn(in(old(0)), in(old(1)), in(old(2)), out(now), body_of(task));
+    }
+  }
+
   template <class Task>
   static auto body_of(const Task& task) {
     return [task](const auto&... values) {
@@ -131,6 +183,7 @@ class weir_under_test final : public runtime_under_test {
 
   weir::runtime runtime_;
   std::vector<data<int>> rows_[2];
+  own_memory own_;
   weir::graph recorded_;
 };
 

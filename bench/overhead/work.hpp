@@ -77,6 +77,7 @@ struct workload {
   const grid* graph = nullptr;   // of patterns that are grids
   std::uint64_t tasks = 0;       // of the graph
   std::uint64_t replays = 1;     // of the graph, one after the other
+  std::uint32_t creators = 1;    // tasks that create the others, in patterns that have them
   unsigned fib = 0;              // argument, for that pattern
   std::uint64_t fib_result = 0;  // set by the run
   std::uint64_t iterations = 0;  // of compute() in each task

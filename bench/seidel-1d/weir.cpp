@@ -28,6 +28,17 @@ class program final : public base {
              });
   }
 
+  // In place: whoever still reads the block's old sides runs before.
+  void spawn_own(runtime& rt, int t, std::size_t b) override {
+    const auto& x = own(t);
+    const auto halo = [&](side s) { return in(halo_of(x, b, s)); };
+    rt.spawn(named, halo(side::west), halo(side::east),
+             inout(whole(x[b])), [this, b](auto west, auto east, auto block) {
+               seidel_1d_tile(private_tile(b, block, block, {west, east}));
+               written(pages(), block);
+             });
+  }
+
   void spawn_shared(runtime& rt, int t, std::size_t b) override {
     const auto& x = tokens(t);
     const auto token = [&](side s) { return in(token_of(x, b, s)); };

@@ -29,6 +29,18 @@ class program final : public base {
              });
   }
 
+  // In place: whoever still reads the block's old sides runs before.
+  void spawn_own(runtime& rt, int t, std::size_t b) override {
+    const auto& x = own(t);
+    const auto halo = [&](side s) { return in(halo_of(x, b, s)); };
+    rt.spawn(named, halo(side::front), halo(side::north), halo(side::east), halo(side::south), halo(side::back),
+             halo(side::west), inout(whole(x[b])),
+             [this, b](auto front, auto north, auto east, auto south, auto back, auto west, auto block) {
+               seidel_3d_tile(private_tile(b, block, block, {front, north, west, east, south, back}));
+               written(pages(), block);
+             });
+  }
+
   void spawn_shared(runtime& rt, int t, std::size_t b) override {
     const auto& x = tokens(t);
     const auto token = [&](side s) { return in(token_of(x, b, s)); };

@@ -38,6 +38,10 @@ class Refusals(unittest.TestCase):
 
     def test_memory_programs(self):
         self.refused("bench", "jacobi-2d", "--movable", says="--movable needs --shared")
+        self.refused("bench", "jacobi-2d", "--movable", "--memory", "own", says="--movable needs --shared")
+        self.refused("bench", "jacobi-2d", "--memory", "public", says="private, shared or own")
+        self.refused("bench", "jacobi-2d", "--shared", "--memory", "own", says="--shared and --memory own")
+        self.refused("bench", "bitonic", "--memory", "own", says="bitonic has no --memory own")
         self.refused("bench", "migration", "--pages", "large", says=["--pages large", "default, small or huge"])
         self.refused("bench", "migration", "--iterations", "1,0", says=["--iterations 0", "1 or more"])
         self.refused("bench", "migration", "--buffer-kib", "0", says="--buffer-kib")
@@ -140,6 +144,16 @@ class Memory(unittest.TestCase):
 
 
 class Runs(unittest.TestCase):
+    def test_memory_is_said(self):
+        for options, memory in [([], "private"), (["--memory", "private"], "private"), (["--shared"], "shared"),
+                                (["--memory", "shared", "--shared"], "shared"), (["--memory", "own"], "own")]:
+            result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], *options, "--verify", "--json")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            run = json.loads(result.stdout)
+            self.assertEqual((run["memory"], run["shared"], run["verified"]), (memory, memory == "shared", True))
+        result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--memory", "own")
+        self.assertIn("  own memory  ", result.stdout.splitlines()[0])
+
     def test_json_is_one_object_a_run(self):
         result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--policy", "all", "--repeat", "2", "--verify", "--json", "--pages-check")
         self.assertEqual((result.returncode, result.stderr), (0, ""))

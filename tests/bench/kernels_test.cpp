@@ -37,26 +37,35 @@ class Kernels : public testing::TestWithParam<parameters> {
 };
 
 void expect_right(const run_request& r) {
-  SCOPED_TRACE("workers " + std::to_string(r.how.workers) + (r.problem.parallel_control ? ", parallel control" : ", sequential control") + (r.problem.shared ? ", shared" : ", private"));
+  SCOPED_TRACE("workers " + std::to_string(r.how.workers) +
+               (r.problem.parallel_control ? ", parallel control, " : ", sequential control, ") +
+               std::string(name_of(r.problem.data_in)));
   const run_result result = run_once(r);
   ASSERT_TRUE(result.verified.has_value());
   EXPECT_TRUE(result.verified->passed) << result.verified->what << ": largest difference " << result.verified->largest_difference;
   EXPECT_GT(result.counts.tasks, 0u);
   EXPECT_GT(result.live_bytes, 0u);
-  if (!r.problem.shared) {
+  if (r.problem.data_in == storage::versions) {
     EXPECT_GT(result.counts.read_local() + result.counts.read_remote(), 0u);
   }
+}
+
+std::vector<storage> storages_of(const kernel& k) {
+  std::vector<storage> all = {storage::versions};
+  if (k.uses.shared) all.push_back(storage::shared);
+  if (k.uses.own) all.push_back(storage::own);
+  return all;
 }
 
 TEST_P(Kernels, EqualTheSequentialProgram) {
   run_request r = request();
   for (int workers : {1, 2, 5})
     for (bool parallel : {false, true})
-      for (bool shared : {false, true}) {
-        if ((parallel && !r.what->uses.parallel_control) || (shared && !r.what->uses.shared)) continue;
+      for (const storage data_in : storages_of(*r.what)) {
+        if (parallel && !r.what->uses.parallel_control) continue;
         r.how.workers = workers;
         r.problem.parallel_control = parallel;
-        r.problem.shared = shared;
+        r.problem.data_in = data_in;
         expect_right(r);
       }
 }
@@ -66,7 +75,10 @@ TEST_P(Kernels, EqualTheSequentialProgramOnAPretendedMachine) {
   r.how.machine = "nodes:4 cpus:2";
   r.how.workers = 8;
   r.problem.parallel_control = r.what->uses.parallel_control;
-  expect_right(r);
+  for (const storage data_in : storages_of(*r.what)) {
+    r.problem.data_in = data_in;
+    expect_right(r);
+  }
 }
 
 std::vector<std::string> all_kernels() {
@@ -90,9 +102,15 @@ TEST(Stencils, AnyNumberOfBlocksPerDimension) {
       r.problem.block[0] = r.problem.size[0];
       r.expected = &small_solution(k);
       r.how.workers = 2;
-      expect_right(r);
+      for (const storage data_in : storages_of(k)) {
+        r.problem.data_in = data_in;
+        expect_right(r);
+      }
       r.problem.block = std::vector<std::size_t>(r.problem.size.size(), 1);  // a block an element
-      expect_right(r);
+      for (const storage data_in : storages_of(k)) {
+        r.problem.data_in = data_in;
+        expect_right(r);
+      }
     }
   }
 }
@@ -127,7 +145,7 @@ TEST(Report, JsonHasTheKeysProgramsRelyOn) {
   for (const char* key :
        {"kernel", "policy", "workers", "nodes", "tasks", "tasks_of_busiest_worker", "one_sided", "seconds",
         "ns_per_task", "locality", "bytes", "peak_buffer_bytes", "steals", "pushes", "pushes_refused", "verified",
-        "size", "block", "iterations", "control", "shared", "repeat"})
+        "size", "block", "iterations", "control", "memory", "shared", "repeat"})
     EXPECT_TRUE(j.contains(key)) << key;
   EXPECT_EQ(j["policy"], r.how.policy);
   EXPECT_EQ(j["verified"], true);

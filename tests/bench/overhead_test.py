@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 WEIR = sys.argv.pop(1)
-RUNTIMES = ["weir", "libgomp", "libomp", "onetbb", "starpu"]
+RUNTIMES = ["weir", "libgomp", "libomp", "onetbb", "starpu", "taskflow"]
 
 
 def overhead(*arguments, weir=WEIR):
@@ -87,6 +87,19 @@ class Runs(unittest.TestCase):
         self.assertRegex(result.stdout, r"(?m)^1 worker +weir$")
         self.assertRegex(result.stdout, r"(?m)^dependences-2 +\d+$")
         self.assertRegex(result.stdout, r"(?m)^granularity-1us +\d{4,}$")
+
+    def test_own_memory(self):
+        rows = ["ref-chains", "ref-many", "ref-creators-4", "ref-stencil", "ref-blocks", "ref-halo", "ref-fresh"]
+        result = overhead("--patterns", ",".join(rows), "--tasks", "300", "--repeat", "1", "--workers", "2", "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        of = {runtime: [line["pattern"] for line in lines if line["runtime"] == runtime] for runtime in RUNTIMES}
+        self.assertEqual(of["weir"], rows)
+        for runtime in ["libgomp", "libomp", "taskflow"]:
+            if runtime in built():
+                self.assertEqual(of[runtime], [row for row in rows if "creators" not in row])
+        for runtime in ["onetbb", "starpu"]:
+            self.assertEqual(of[runtime], [])
 
     def test_metg(self):
         result = overhead("--metg", "--quick", "--patterns", "trivial,tree", "--runtimes", "weir", "--workers", "1", "--json")

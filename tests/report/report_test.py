@@ -254,6 +254,15 @@ class Reports(Files):
         summary = json.loads(self.weir("trace", "summary", "t.json", "--json").stdout)
         self.assertEqual(sum(sum(lane["count"]) for lane in data["traces"][0]["lanes"]), summary["all"]["count"])
 
+    def test_variants_stand_apart(self):
+        variants = [{}, {"memory": "private", "shared": False}, {"memory": "shared", "shared": True}, {"memory": "own"}]
+        self.put("r.jsonl", "".join(json.dumps({**KERNEL, **variant}) + "\n" for variant in variants))
+        self.assertEqual(self.weir("report", "r.jsonl").returncode, 0)
+        with open(self.path("report.html"), encoding="utf-8") as f:
+            page = f.read()
+        for named in ['"jacobi-2d 64x64"', '"jacobi-2d 64x64, shared"', '"jacobi-2d 64x64, own memory"']:
+            self.assertIn(named, page)
+
     def test_long_traces_are_summed_up(self):
         self.put("t.json", text_of(trace(2, 1, 110_000)))
         self.assertEqual(self.weir("report", "t.json").returncode, 0)

@@ -47,6 +47,7 @@ std::string problem_of(const json& line, const std::string& kernel) {
   if (const std::string size = size_of(line); !size.empty()) text += " " + size;
   if (line.value("control", json()) == "parallel") text += ", parallel control";
   if (line.value("shared", json()) == true) text += ", shared";
+  if (line.value("memory", json()) == "own") text += ", own memory";
   return text;
 }
 

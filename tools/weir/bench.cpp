@@ -28,7 +28,7 @@ namespace {
 using namespace weir::bench;
 
 struct bench_options {
-  std::string kernels, control = "sequential", input, output, machine, trace;
+  std::string kernels, control = "sequential", memory, input, output, machine, trace;
   std::optional<std::string> size, block, policies;
   int iterations = 0, clusters = 0, workers = 0, repeat = 1, warm_up = 1;
   std::uint64_t seed = 1;
@@ -39,17 +39,30 @@ void refuse(const kernel& k, bool has, bool given, const char* option) {
   if (given && !has) throw input_error(std::string(k.name) + " has no " + option);
 }
 
+// --shared is short for --memory shared.
+storage storage_of(const bench_options& o) {
+  if (o.shared && !o.memory.empty() && o.memory != "shared")
+    throw input_error("--shared and --memory " + o.memory + " exclude each other");
+  for (const storage s : {storage::shared, storage::own})
+    if (o.memory == name_of(s)) return s;
+  return o.shared ? storage::shared : storage::versions;
+}
+
 configuration configure(const kernel& k, const bench_options& o) {
   refuse(k, k.uses.iterations, o.iterations != 0, "--iterations");
   refuse(k, k.uses.clusters, o.clusters != 0, "--clusters");
   refuse(k, k.uses.parallel_control, o.control == "parallel", "--control parallel");
-  refuse(k, k.uses.shared, o.shared, "--shared");
+  const storage data_in = storage_of(o);
+  refuse(k, k.uses.shared, data_in == storage::shared, o.shared ? "--shared" : "--memory shared");
+  refuse(k, k.uses.own, data_in == storage::own, "--memory own");
   refuse(k, k.uses.input, !o.input.empty(), "--input");
   refuse(k, k.uses.output, !o.output.empty(), "--output");
   if (!o.input.empty() && o.size) throw input_error("--size and --input exclude each other: the size is the input's");
   if (!o.output.empty() && o.input.empty()) throw input_error("--output needs --input: what is computed from made-up input is not kept");
-  if (o.movable && !o.shared) throw input_error("--movable needs --shared: pages of version buffers belong to the runtime");
-  if (o.pages_check && o.shared) throw input_error("--pages-check and --shared exclude each other: pages of shared arrays belong to no task");
+  if (o.movable && data_in != storage::shared)
+    throw input_error("--movable needs --shared: it is for pages that the program has interleaved");
+  if (o.pages_check && data_in == storage::shared)
+    throw input_error("--pages-check and --shared exclude each other: pages of shared arrays belong to no task");
 
   configuration c = k.defaults;
   if (o.size) c.size = parse_size("--size", *o.size);
@@ -58,7 +71,7 @@ configuration configure(const kernel& k, const bench_options& o) {
   if (o.clusters) c.clusters = static_cast<std::size_t>(o.clusters);
   c.seed = o.seed;
   c.parallel_control = o.control == "parallel";
-  c.shared = o.shared;
+  c.data_in = data_in;
   c.input = o.input;
   c.output = o.output;
   check_configuration(k, c, o.block ? block_choice::exact : block_choice::fit);
@@ -238,7 +251,12 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_option("--control", o->control, "Who creates the tasks: one task, or tasks chunk by chunk")
       ->check(one_of({"sequential", "parallel"}))
       ->type_name("sequential|parallel");
-  bench->add_flag("--shared", o->shared, "Bodies work on shared arrays interleaved over the nodes");
+  bench->add_option("--memory", o->memory,
+                    "private (default): data of the runtime's, with versions; shared: arrays interleaved over the "
+                    "nodes; own: arrays of the program's, which tasks name with weir::ref")
+      ->check(one_of({"private", "shared", "own"}))
+      ->type_name("private|shared|own");
+  bench->add_flag("--shared", o->shared, "As --memory shared");
   bench->add_flag("--movable", o->movable, "With --shared: once filled, pages may be moved by the system (numa_balancing)");
   bench->add_option("--repeat", o->repeat, "Runs per policy, of which medians are shown")
       ->transform(whole_number(1, 1000000))

@@ -12,7 +12,7 @@
 namespace weir::tools {
 namespace {
 
-constexpr std::string_view runtimes[] = {"weir", "libgomp", "libomp", "onetbb", "starpu"};
+constexpr std::string_view runtimes[] = {"weir", "libgomp", "libomp", "onetbb", "starpu", "taskflow"};
 
 constexpr overhead_row costs[] = {
     {"independent", "independent", "", ""},
@@ -30,6 +30,16 @@ constexpr overhead_row costs[] = {
     {"dependences-4", "dependences", "--dependences", "4"},
     {"dependences-8", "dependences", "--dependences", "8"},
     {"dependences-16", "dependences", "--dependences", "16"},
+    {"creators-1", "creators", "--creators", "1"},
+    {"creators-4", "creators", "--creators", "4"},
+    {"ref-chains", "ref-chains", "", ""},
+    {"ref-many", "ref-chains", "--width", "100000"},
+    {"ref-creators-1", "ref-creators", "--creators", "1"},
+    {"ref-creators-4", "ref-creators", "--creators", "4"},
+    {"ref-stencil", "ref-stencil", "", ""},
+    {"ref-blocks", "ref-blocks", "", ""},
+    {"ref-halo", "ref-halo", "", ""},
+    {"ref-fresh", "ref-fresh", "", ""},
     {"granularity-0us", "stencil", "--task-ns", "0"},
     {"granularity-1us", "stencil", "--task-ns", "1000"},
     {"granularity-10us", "stencil", "--task-ns", "10000"},

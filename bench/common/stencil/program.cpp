@@ -9,7 +9,7 @@
 namespace weir::bench::stencil {
 
 template <int Dimensions, method Method>
-void program<Dimensions, Method>::fill_private(std::size_t b, std::span<double> block) const {
+void program<Dimensions, Method>::fill_block(std::size_t b, std::span<double> block) const {
   const extent o = grid_.origin(b), shape = grid_.shape(b);
   double* next = block.data();
   for (std::size_t p = 0; p < shape.planes; p++)
@@ -91,7 +91,7 @@ kernel describe() {
   static constexpr std::string_view meaning[] = {"ELEMENTS", "ROWSxCOLUMNS", "PLANESxROWSxCOLUMNS"};
   kernel k;
   k.size_meaning = k.block_meaning = meaning[Dimensions - 1];
-  k.uses = {.iterations = true, .parallel_control = true, .shared = true};
+  k.uses = {.iterations = true, .parallel_control = true, .shared = true, .own = true};
   k.memory_bytes = memory_bytes<Dimensions, Method>;
   return k;
 }

@@ -5,6 +5,7 @@
 #include <bench/common/control.hpp>
 #include <bench/common/interleaved_array.hpp>
 #include <bench/common/kernel.hpp>
+#include <bench/common/own_array.hpp>
 #include <bench/common/parallel_control.hpp>
 #include <bench/common/page_check.hpp>
 #include <bench/common/stencil/padded_array.hpp>
@@ -19,6 +20,9 @@ namespace weir::bench::stencil {
 //
 // Shared variant: two global arrays (Gauss-Seidel: one) interleaved over the nodes; empty data in the same pattern
 // carry the dependences.
+//
+// Own memory: the blocks of the private variant, with the same layout, one after the other in an ordinary array
+// (Jacobi: two). Tasks name the same parts of them, and update blocks where they lie.
 template <int Dimensions, method Method>
 class program : public instance {
  public:
@@ -26,24 +30,24 @@ class program : public instance {
       : options_(c), grid_(extent::of(c.size), extent::of(c.block)), boundary_(longest_side(), boundary_value) {}
 
   void prepare(runtime& rt) override {
-    if (options_.shared) {
-      const std::size_t n = padded_array<Dimensions>::memory_elements(grid_.size);
-      for (int g = 0; g < generations; g++) arrays_[g] = interleaved_array<double>(n);
-    }
-    for (int g = 0; g < generations; g++) (options_.shared ? tokens_[g].resize(grid_.count()) : blocks_[g].resize(grid_.count()));
+    allocate();
     if (options_.parallel_control) {
       control_.emplace(rt, tiles(rt));
       control_->make_chunks(rt, [&](std::size_t chunk) { make_chunk(rt, chunk); });
       return;
     }
     make_data(rt, 0, grid_.count());
-    if (options_.shared) fill_by_chunks(rt, chunks(rt), [&](std::size_t first, std::size_t last) { spawn_shared_fills(rt, first, last); });
-    else fill_by_shares(rt, blocks_of(0, grid_.count()), [this](std::size_t b, std::span<double> block) { fill_private(b, block); });
+    if (options_.data_in == storage::versions)
+      fill_by_shares(rt, blocks_of(0, grid_.count()),
+                     [this](std::size_t b, std::span<double> block) { fill_block(b, block); });
+    else
+      fill_by_chunks(rt, chunks(rt),
+                     [&](std::size_t first, std::size_t last) { spawn_fills(rt, first, last, {}); });
   }
 
   void run(runtime& rt) override {
     const auto create = [&](int t, std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; b++) options_.shared ? spawn_shared(rt, t, b) : spawn_private(rt, t, b);
+      for (std::size_t b = first; b < last; b++) spawn(rt, t, b);
     };
     constexpr auto order = Method == method::jacobi ? creation_order::old_neighbours : creation_order::sweep;
     if (control_)
@@ -55,13 +59,14 @@ class program : public instance {
   void collect(runtime&) override {
     result_.resize(grid_.size.elements());
     for (std::size_t b = 0; b < grid_.count(); b++) {
-      if (options_.shared) {
+      if (options_.data_in == storage::shared) {
         const auto array = shared_array(options_.iterations);
         copy_out(b, array.at(grid_.origin(b)), array.plane_stride(), array.row_stride());
+      } else if (options_.data_in == storage::own) {
+        copy_out_block(b, own(options_.iterations)[b]);
       } else {
-        const extent shape = grid_.shape(b);
         const auto values = blocks(options_.iterations)[b].read();
-        copy_out(b, values.data(), shape.rows * shape.columns, shape.columns);
+        copy_out_block(b, values);
       }
     }
   }
@@ -73,19 +78,26 @@ class program : public instance {
   // Spawn the task that computes block b in iteration t (1, 2, ...).
   virtual void spawn_private(runtime&, int t, std::size_t b) = 0;
   virtual void spawn_shared(runtime&, int t, std::size_t b) = 0;
+  virtual void spawn_own(runtime&, int t, std::size_t b) = 0;
 
   // What iteration t writes; 0 holds the initial values.
   const std::vector<data<double>>& blocks(int t) const { return blocks_[t & (generations - 1)]; }
+  const own_blocks<double>& own(int t) const { return own_[t & (generations - 1)]; }
   const std::vector<data<char>>& tokens(int t) const { return tokens_[t & (generations - 1)]; }
 
   // The block itself; the side of the neighbour in this direction, or nothing at the end of the array. (Nothing is an
   // empty part of the block, so that a task has the same accesses wherever its block lies.)
-  auto centre(const std::vector<data<double>>& x, std::size_t b) const { return x[b].first(layout(b).elements()); }
-  auto halo_of(const std::vector<data<double>>& x, std::size_t b, side s) const {
-    if (!grid_.has_neighbour(b, s)) return x[b].first(0);
+  // Blocks are data or own memory.
+  template <class Blocks>
+  auto centre(const Blocks& x, std::size_t b) const {
+    return part(x[b], 0, layout(b).elements());
+  }
+  template <class Blocks>
+  auto halo_of(const Blocks& x, std::size_t b, side s) const {
+    if (!grid_.has_neighbour(b, s)) return part(x[b], 0, 0);
     const std::size_t n = grid_.neighbour(b, s);
-    const auto part = layout(n).of(opposite(s));
-    return x[n].slice(part.offset, part.count);
+    const auto touching = layout(n).of(opposite(s));
+    return part(x[n], touching.offset, touching.count);
   }
   const data<char>& token_of(const std::vector<data<char>>& x, std::size_t b, side s) const { return x[grid_.has_neighbour(b, s) ? grid_.neighbour(b, s) : b]; }
 
@@ -116,18 +128,19 @@ class program : public instance {
     std::vector<data<double>> filled;
     control_->chunks().for_each_run(chunk, [&](std::size_t first, std::size_t last) {
       make_data(rt, first, last);
-      if (options_.shared) return spawn_shared_fills(rt, first, last);
+      if (options_.data_in != storage::versions) return spawn_fills(rt, first, last, control_->on_node_of(chunk));
       for (std::size_t b = first; b < last; b++) {
         numbers.push_back(b);
         filled.push_back(blocks_[0][b]);
       }
     });
-    const auto fill = [this, numbers](std::size_t i, std::span<double> block) { fill_private(numbers[i], block); };
+    const auto fill = [this, numbers](std::size_t i, std::span<double> block) { fill_block(numbers[i], block); };
     fill_by_parts(rt, std::span<const data<double>>(filled), fill, control_->on_node_of(chunk));
   }
-  // Shared arrays are near nobody: their chunks are with the tokens.
+  // Shared arrays are near nobody: their chunks are with the tokens. Nobody can be near own memory, but a chunk of it
+  // was filled on one node.
   placement place_of(std::size_t chunk) const {
-    if (options_.shared) return prefer(control_->on_node_of(chunk).node);
+    if (options_.data_in != storage::versions) return prefer(control_->on_node_of(chunk).node);
     return near(blocks_[0][control_->chunks().first_block(chunk)]);
   }
   std::size_t longest_side() const {
@@ -136,14 +149,51 @@ class program : public instance {
   }
   padded_array<Dimensions> shared_array(int t) const { return {const_cast<double*>(arrays_[t & (generations - 1)].data()), grid_.size}; }
 
+  void allocate() {
+    const std::size_t elements = padded_array<Dimensions>::memory_elements(grid_.size);
+    for (int g = 0; g < generations; g++) switch (options_.data_in) {
+        case storage::versions: blocks_[g].resize(grid_.count()); break;
+        case storage::shared:
+          arrays_[g] = interleaved_array<double>(elements);
+          tokens_[g].resize(grid_.count());
+          break;
+        case storage::own:
+          own_[g] = own_blocks<double>(grid_.count(), [this](std::size_t b) { return layout(b).size(); });
+          break;
+      }
+  }
   void make_data(runtime& rt, std::size_t first, std::size_t last) {
+    if (options_.data_in == storage::own) return;
     for (int g = 0; g < generations; g++)
       for (std::size_t b = first; b < last; b++) {
-        if (options_.shared)
+        if (options_.data_in == storage::shared)
           tokens_[g][b] = rt.make_data<char>(0, "block token");
         else
           blocks_[g][b] = rt.make_data<double>(layout(b).size(), "block");
       }
+  }
+  void spawn(runtime& rt, int t, std::size_t b) {
+    switch (options_.data_in) {
+      case storage::versions: return spawn_private(rt, t, b);
+      case storage::shared: return spawn_shared(rt, t, b);
+      case storage::own: return spawn_own(rt, t, b);
+    }
+  }
+  // Of what has no versions; `where` is for own memory, whose pages come to lie there.
+  void spawn_fills(runtime& rt, std::size_t first, std::size_t last, placement where) {
+    if (options_.data_in == storage::shared) spawn_shared_fills(rt, first, last);
+    else
+      for (std::size_t b = first; b < last; b++) spawn_own_fill(rt, b, {.name = "fill", .affinity = where});
+  }
+  void spawn_own_fill(runtime& rt, std::size_t b, const task_options& named) {
+    if constexpr (generations == 1) {
+      rt.spawn(named, out(whole(own_[0][b])), [this, b](std::span<double> block) { fill_block(b, block); });
+    } else {
+      rt.spawn(named, out(whole(own_[0][b])), out(whole(own_[1][b])), [this, b](auto block, auto next) {
+        fill_block(b, block);
+        std::ranges::fill(next, 0.0);  // only so that its pages come to lie here
+      });
+    }
   }
   std::span<const data<double>> blocks_of(std::size_t first, std::size_t last) const { return std::span(blocks_[0]).subspan(first, last - first); }
   void spawn_shared_fills(runtime& rt, std::size_t first, std::size_t last) {
@@ -151,7 +201,11 @@ class program : public instance {
     for (std::size_t b = first; b < last; b++)
       rt.spawn(named, out(tokens_[0][b]), [this, b](auto) { for (int g = 0; g < generations; g++) shared_array(g).fill(options_.seed, grid_.origin(b), grid_.shape(b)); });
   }
-  void fill_private(std::size_t b, std::span<double> block) const;
+  void fill_block(std::size_t b, std::span<double> block) const;
+  void copy_out_block(std::size_t b, std::span<const double> block) {
+    const extent shape = grid_.shape(b);
+    copy_out(b, block.data(), shape.rows * shape.columns, shape.columns);
+  }
   void copy_out(std::size_t b, const double* from, std::size_t plane_stride, std::size_t row_stride);
 
   configuration options_;
@@ -160,6 +214,7 @@ class program : public instance {
   std::vector<data<double>> blocks_[2];
   std::vector<data<char>> tokens_[2];
   interleaved_array<double> arrays_[2];
+  own_blocks<double> own_[2];
   std::optional<parallel_control> control_;
   std::vector<double> result_;
 };
