@@ -15,14 +15,24 @@ namespace weir {
 
 class runtime;
 
+// Among which tasks weir::ref orders. Data and streams order all tasks that name them, wherever these were created.
+enum class dependences : std::uint8_t {
+  shared,  // all tasks of the runtime but those of scopes with their own
+  own,     // the tasks of one scope. They wait for none outside, so not for the task that waits for them either, even if
+           // it has named the same memory; as the children of a task in OpenMP and OmpSs-2
+};
+
 class scope {
  public:
-  explicit scope(runtime& rt);
+  // With dependences of its own it has a table of what its tasks name: some 3 KiB for a few ranges. Throws
+  // std::bad_alloc.
+  explicit scope(runtime& rt, dependences among = dependences::shared);
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
   // Waits for what is left, without throwing. A failure that wait() has not thrown is said on standard error.
   ~scope() {
     if (!state_.complete() || state_.reasons_to_skip.load(std::memory_order_relaxed) != 0) end();
+    if (state_.ranges != nullptr) [[unlikely]] end_ranges();
   }
 
   // As runtime::spawn, but the task belongs to this scope. Who destroys a scope that another thread's task has made, and
@@ -55,6 +65,7 @@ class scope {
  private:
   friend class runtime;
   void end() noexcept;
+  void end_ranges() noexcept;
   template <class WaitFor>
   void wait_by(WaitFor&&);
   void wait_for_workers();  // in no task the calling thread executes nothing meanwhile

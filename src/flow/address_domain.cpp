@@ -2,6 +2,7 @@
 #include "flow/address_domain.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace weir::flow {
 namespace {
@@ -199,6 +200,55 @@ frame* address_domain::bind_uses(context& c, frame* f) {
   if (first_covered == nullptr) return nullptr;
   first_covered->parts = builder.take();
   return first_covered->parts;
+}
+
+// ------------------------------------------------------------------------------------------------------- domains
+
+namespace {
+
+// The right to use a domain; inside a visit.
+class held_domain {
+ public:
+  held_domain(context& c, address_domain& d) : creating_(c.common.creation, c.as_creator, c.alone) {
+    if (!creating_.alone()) lock_ = std::unique_lock(d.lock);
+  }
+
+ private:
+  const creating creating_;
+  std::unique_lock<spin_lock> lock_;
+};
+
+}  // namespace
+
+void end_of_wait(context& c, address_domain& d) {
+  if (!d.has_lost.exchange(false, std::memory_order_relaxed) && !c.common.traced) return;
+  const visit here(c);
+  const held_domain held(c, d);
+  d.forget(c, false);
+}
+
+void forget_all_domains(context& c) {
+  const visit here(c);
+  const creating alone(c.common.creation, c.as_creator, c.alone);
+  c.common.addresses->forget(c, true);
+  for (const auto& d : c.common.ended) d->forget(c, true);
+}
+
+std::unique_ptr<address_domain> make_domain(context& c) { return std::make_unique<address_domain>(c.common); }
+
+void end_domain(context& c, std::unique_ptr<address_domain> d) noexcept {
+  {
+    const visit here(c);
+    const held_domain held(c, *d);
+    d->forget(c, false);
+    if (d->is_over()) return;
+  }
+  std::lock_guard guard(c.common.ended_lock);
+  try {
+    c.common.ended.push_back(std::move(d));
+  } catch (const std::bad_alloc&) {
+    static_cast<void>(d.release());  // rather lost than used when it is gone
+  }
 }
 
 }  // namespace weir::flow

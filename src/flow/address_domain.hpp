@@ -8,6 +8,8 @@
 #include "flow/range_parts.hpp"
 #include "flow/range_table.hpp"
 
+#include <weir/detail/scope_state.hpp>
+
 #include <vector>
 
 namespace weir::flow {
@@ -21,7 +23,7 @@ inline bool names_range(frame& f, const access& a) {
   }
 }
 
-// The tasks among which ranges order. Used by who has the right to create, or, once there are several creators, holds
+// The tasks among which ranges order: all of a runtime, or those of one scope. Used by who has the right to create, or, once there are several creators, holds
 // the lock.
 class address_domain {
  public:
@@ -46,9 +48,12 @@ class address_domain {
 
   // What no task uses, or everything. O(ranges).
   void forget(context& c, bool everything) noexcept { table_.forget(c, everything); }
+  // No task that named its ranges is left.
+  bool is_over() { return table_.is_unused(); }
   bool is_valid() { return table_.is_valid(); }
 
   spin_lock lock;
+  atomic<bool> has_lost{false};  // a task that should have written some of its memory has failed
 
  private:
   // One record that an access needs.
@@ -82,5 +87,19 @@ class address_domain {
   std::size_t parts_ = 0, written_parts_ = 0;  // how many uses are of accesses that several records make up
   std::uint32_t number_ = 0;  // of the last one that noted in records that it names them
 };
+
+// After a wait for all tasks of a domain: what is lost has been told, so it is forgotten. Where tasks are traced all is:
+// ranges keep there whatever was known of them.
+void end_of_wait(context&, address_domain&);
+// Of a runtime that has no tasks any more.
+void forget_all_domains(context&);
+// Of a scope whose tasks are done, or given up. Throws std::bad_alloc.
+std::unique_ptr<address_domain> make_domain(context&);
+void end_domain(context&, std::unique_ptr<address_domain>) noexcept;
+
+// That of a task.
+inline address_domain& domain_of(context& c, const frame& f) {
+  return f.scope != nullptr && f.scope->ranges != nullptr ? *f.scope->ranges : *c.common.addresses;
+}
 
 }  // namespace weir::flow

@@ -80,8 +80,9 @@ struct shared {
   int nodes = 0;
   std::vector<double> ns_per_byte;
   const detail::runtime_state* runtime = nullptr;  // whose data and streams tasks may name
-  std::unique_ptr<address_domain> addresses;
-  atomic<bool> ranges_are_lost{false};  // a task that should have written user memory has failed
+  std::unique_ptr<address_domain> addresses;  // the runtime's domain
+  spin_lock ended_lock;
+  std::vector<std::unique_ptr<address_domain>> ended;  // of scopes that are gone, while tasks that were given up are not
   std::unique_ptr<stream_registry> streams;
   creation_right creation;
   flow::solitude solitude;

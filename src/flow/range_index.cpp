@@ -84,8 +84,10 @@ void range_index::destroy(node* n, unsigned levels_below) noexcept {
 }
 
 void range_index::reserve(unsigned records) {
-  // Each may split its leaf and all branches above, and give the tree a root; so may each before it.
-  const unsigned wanted = records * (levels_ + records + 2);
+  // Each may split its leaf and all branches above, and give the tree a root; so may each before it. In the first leaf
+  // they have room.
+  const bool have_room = levels_ == 0 && size_ + records <= fanout;
+  const unsigned wanted = have_room ? (root_ == nullptr ? 1 : 0) : records * (levels_ + records + 2);
   while (spare_count_ < wanted) give_back(new leaf);
 }
 

@@ -18,18 +18,24 @@ range_table::~range_table() {
 
 // --------------------------------------------------------------------------------------------- memory of records
 
-// For so many more, so that nothing fails in between.
-void range_table::reserve(std::size_t records) {
+void range_table::collect_returned() {
   range_record* r = returned_.exchange(nullptr, std::memory_order_acquire);
   while (r != nullptr) {
     auto* const next = reinterpret_cast<range_record*>(r->first);
     unused_.push_back(r);
     r = next;
   }
+}
+
+// For so many more, so that nothing fails in between.
+void range_table::reserve(std::size_t records) {
+  collect_returned();
   while (unused_.size() < records) {
-    unused_.reserve((chunks_.size() + 1) * records_in_chunk);
-    chunks_.push_back(std::make_unique<record_chunk>());
-    for (range_record& fresh : *chunks_.back()) unused_.push_back(&fresh);
+    const std::size_t more = std::clamp(records_, first_records, most_in_chunk);
+    unused_.reserve(records_ + more);
+    chunks_.push_back(std::make_unique<range_record[]>(more));
+    records_ += more;
+    for (std::size_t i = 0; i < more; i++) unused_.push_back(&chunks_.back()[i]);
   }
   index_.reserve(static_cast<unsigned>(records));
 }

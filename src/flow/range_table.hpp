@@ -81,6 +81,11 @@ class range_table {
   void give_back(range_record&) noexcept;
   // All that is at rest, or everything. O(size).
   void forget(context&, bool everything) noexcept;
+  // It knows no range, and no record is still to be given back.
+  bool is_unused() {
+    collect_returned();
+    return unused_.size() == records_;
+  }
   // O(size).
   bool is_valid() { return index_.is_valid(); }
 
@@ -98,9 +103,8 @@ class range_table {
     found content() const { return has_parts() ? found{nullptr, parts()} : found{record(), nullptr}; }
   };
   // A range is in one of so many slots that lie side by side, in two lines of a cache. Windows begin at every line.
-  static constexpr std::size_t window = 8, line = 4, first_lines = 16;
-  static constexpr std::size_t records_in_chunk = 64;
-  using record_chunk = std::array<range_record, records_in_chunk>;
+  static constexpr std::size_t window = 8, line = 4, first_lines = 4;
+  static constexpr std::size_t first_records = 8, most_in_chunk = 512;
 
   static std::span<slot, window> window_in(slot* slots, unsigned shift, std::uintptr_t first, std::uint64_t bytes) {
     const std::uint64_t mixed = (first ^ bytes << 20) * 0x9e3779b97f4a7c15u;
@@ -119,6 +123,7 @@ class range_table {
   void cut(context&, range_record&, std::uintptr_t first, std::uintptr_t end, std::uint32_t task);
   void fill(context&, std::uintptr_t first, std::uintptr_t end, std::uint32_t task);
   void remove(range_record&) noexcept;
+  void collect_returned();
   void reserve(std::size_t records);
   range_record& take_record(std::uintptr_t first, std::uintptr_t end, std::uint32_t task) noexcept;
 
@@ -129,7 +134,8 @@ class range_table {
   std::unique_ptr<slot[]> memory_;
   std::size_t lines_ = 0;
   range_index index_;
-  std::vector<std::unique_ptr<record_chunk>> chunks_;
+  std::vector<std::unique_ptr<range_record[]>> chunks_;
+  std::size_t records_ = 0;  // in all chunks
   std::vector<range_record*> unused_;  // has room for all records
   atomic<range_record*> returned_{nullptr};
   inline static std::array<slot, window + line> no_slots{};  // of a table that is empty

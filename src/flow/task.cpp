@@ -23,18 +23,10 @@ shared::shared(os::memory_backend& backend, const std::vector<int>& os_nodes, al
       streams(std::make_unique<stream_registry>()) {}
 
 shared::~shared() {
+  ended.clear();
   addresses.reset();
   WEIR_ASSERT(frames.nothing_is_in_use());
   WEIR_ASSERT(buffers.nothing_is_in_use());
-}
-
-void forget_ranges(context& c, bool everything) {
-  const visit here(c);
-  const creating alone(c.common.creation, c.as_creator, c.alone);
-  address_domain& domain = *c.common.addresses;
-  std::unique_lock<spin_lock> lock;
-  if (!alone.alone()) lock = std::unique_lock(domain.lock);
-  domain.forget(c, everything);
 }
 
 namespace {
@@ -196,7 +188,7 @@ traffic complete_stage(context& c, frame* f, const char* cause) {
 traffic complete_unusual(context& c, frame* f, const char* cause) {
   const visit here(c);
   if (cause != nullptr && (f->unusual & frame::has_ranges) != 0)
-    c.common.ranges_are_lost.store(true, std::memory_order_relaxed);
+    domain_of(c, *f).has_lost.store(true, std::memory_order_relaxed);
   note_done(f, cause);
   const unsigned versions = f->versions;
   traffic t;

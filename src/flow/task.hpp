@@ -68,9 +68,6 @@ inline traffic complete(context& c, frame* f, const char* cause) {
 // task that is done already. Throws std::bad_alloc.
 void give_first_version(context&, datum&, const void* values);
 
-// What is known of user memory that no task uses, or everything at the end. O(ranges).
-void forget_ranges(context&, bool everything);
-
 // Of a task that will never run.
 void declare_outputs_failed(context&, frame&, const char* cause);
 

@@ -71,7 +71,7 @@ void end_state(runtime_state* s, const Failed& failed, const Unasked& unasked) {
   if (s->print_statistics) succeeds([&] { std::fputs(collect_statistics(*s).to_string().c_str(), stderr); });
   {
     const engine::slot_to_release here(e);
-    flow::forget_ranges(here->flow, true);
+    flow::forget_all_domains(here->flow);
   }
   e.stop();
   s->cpus.give_back();
@@ -314,9 +314,7 @@ void runtime::wait() {
   if (e.in_task() || e.blocks_in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] {
     e.wait_until([&e] { return e.quiescent(); }, engine::permission::for_all());
-    // If tasks are traced ranges keep all that was ever known of them, and what is lost is told now.
-    if (e.shared().ranges_are_lost.exchange(false, std::memory_order_relaxed) || e.shared().traced)
-      flow::forget_ranges(e.current().flow, false);
+    flow::end_of_wait(e.current().flow, *e.shared().addresses);
   });
   if (gave_up != nullptr) std::rethrow_exception(gave_up);
 }
@@ -343,7 +341,16 @@ runtime::open_end::~open_end() {
   state_->engine.notify_waiters();
 }
 
-scope::scope(runtime& rt) : runtime_(rt.state_.get()), state_(true, runtime_->engine.running_task()) {}
+scope::scope(runtime& rt, dependences among)
+    : runtime_(rt.state_.get()), state_(true, runtime_->engine.running_task()) {
+  if (among == dependences::own) state_.ranges = flow::make_domain(runtime_->engine.current().flow).release();
+}
+
+void scope::end_ranges() noexcept {
+  if (runtime_->engine.forked()) return;
+  const engine::slot_to_release here(runtime_->engine);
+  flow::end_domain(here->flow, std::unique_ptr<flow::address_domain>(std::exchange(state_.ranges, nullptr)));
+}
 
 void scope::end() noexcept {
   if (runtime_->engine.forked()) return;
@@ -374,6 +381,7 @@ inline void scope::wait_by(WaitFor&& wait_for) {
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, state_, [&] {
     const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
     wait_for(e);
+    if (state_.ranges != nullptr) flow::end_of_wait(e.current().flow, *state_.ranges);
   });
   // In a task it is this wait that has failed; outside something else was found while it lasted.
   if (gave_up != nullptr && e.in_task()) std::rethrow_exception(gave_up);

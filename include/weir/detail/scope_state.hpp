@@ -7,6 +7,10 @@
 #include <exception>
 #include <utility>
 
+namespace weir::flow {
+class address_domain;
+}
+
 namespace weir::detail {
 
 struct frame;
@@ -43,6 +47,7 @@ struct scope_state {
   atomic<std::uint32_t> reasons_to_skip{0};
   // Of the task that is waiting for this scope, in its body: it cannot be complete before this one is.
   atomic<const scope_outside*> outer{nullptr};
+  flow::address_domain* ranges = nullptr;  // among whose tasks user memory orders; null: all of the runtime's
   const bool fails_as_a_whole;  // a failed task is a reason to skip the rest
   const frame* const maker;     // the task that made it, not to be followed: it may be gone
 
