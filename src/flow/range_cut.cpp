@@ -22,6 +22,9 @@ cut_state& state_of(frame* cut) {
       reinterpret_cast<char*>(cut) + detail::closure_offset(cut->versions, cut->accesses, alignment)));
 }
 
+// Behind those of the pieces there is a version that nobody knows: it keeps the frame until the whole's is unused.
+unsigned pieces_of(const frame* cut) { return cut->versions - 1u; }
+
 std::uintptr_t target_of(frame* cut, waiter_kind kind) {
   return reinterpret_cast<std::uintptr_t>(cut) | static_cast<std::uintptr_t>(kind);
 }
@@ -29,22 +32,23 @@ std::uintptr_t target_of(frame* cut, waiter_kind kind) {
 void publish_pieces(context& c, frame* cut, version& whole, const char* cause) {
   cut->trace_id = whole.kind == detail::version_kind::ground ? 0 : whole.producer()->trace_id;
   if (cause != nullptr) cut->skipped_because.store(cause, std::memory_order_relaxed);
-  for (unsigned i = 0; i < cut->versions; i++) publish(c, *cut->version_at(i), cause);
+  for (unsigned i = 0; i < pieces_of(cut); i++) publish(c, *cut->version_at(i), cause);
 }
 
 // The version of the whole is there, and nobody uses it.
 void end_whole(context& c, frame* cut) {
-  for (unsigned i = 0; i < cut->versions; i++) drop_users(c, *cut->version_at(i));
+  for (unsigned i = 0; i < pieces_of(cut); i++) drop_users(c, *cut->version_at(i));
   drop_heir(c, *cut->access_at(0)->source);
   state_of(cut).table->give_back(*state_of(cut).whole);
-  if (implementation::last_version_of(c, cut)) free_frame(c, cut);
+  implementation::bury(c, *cut->version_at(pieces_of(cut)));
 }
 
 }  // namespace
 
 frame* make_cut(context& c, unsigned pieces) {
-  const std::size_t bytes = detail::closure_offset(pieces, 1, alignof(cut_state)) + sizeof(cut_state);
-  const detail::frame_size size{static_cast<std::uint32_t>(bytes), static_cast<std::uint16_t>(pieces), 1};
+  const unsigned versions = pieces + 1;
+  const std::size_t bytes = detail::closure_offset(versions, 1, alignof(cut_state)) + sizeof(cut_state);
+  const detail::frame_size size{static_cast<std::uint32_t>(bytes), static_cast<std::uint16_t>(versions), 1};
   frame* const cut = create_frame(c, nullptr, nullptr, {}, size);
   cut->state.store(frame_state::done, std::memory_order_relaxed);
   detail::cursor at(cut);
@@ -52,6 +56,7 @@ frame* make_cut(context& c, unsigned pieces) {
     version& v = detail::put_version(at, detail::version_kind::range, nullptr, 0);
     v.users.store(version::while_current, std::memory_order_relaxed);
   }
+  detail::put_version(at, detail::version_kind::range, nullptr, 0).be_unused();
   detail::put_access(at, waiter_kind::cut_unused);
   new (&state_of(cut)) cut_state{{nullptr, target_of(cut, waiter_kind::cut_publish)}};
   return cut;
@@ -64,8 +69,8 @@ void begin_cut(context& c, frame* cut, range_table& table, range_record& whole,
   unused.source = &v;
   state_of(cut).table = &table;
   state_of(cut).whole = &whole;
-  cut->live.store(static_cast<std::uint16_t>(cut->versions + 1), std::memory_order_relaxed);
-  for (unsigned i = 0; i < cut->versions; i++) {
+  cut->live.store(cut->versions, std::memory_order_relaxed);
+  for (unsigned i = 0; i < pieces_of(cut); i++) {
     datum& piece = pieces[i]->state;
     piece.current = cut->version_at(i);
     piece.readers = 1;  // all that use the whole
