@@ -72,6 +72,7 @@ struct shared {
   void addresses_forget_done();
   memory::pools frames;
   memory::pools buffers;
+  memory::regions user_memory;
   const allocation mode;
   const bool several_nodes;
   bool traced = false;  // frame::trace_id is kept

@@ -17,6 +17,7 @@ namespace weir::flow {
 shared::shared(os::memory_backend& backend, const std::vector<int>& os_nodes, allocation m)
     : frames(backend, os_nodes, false),
       buffers(backend, os_nodes, true),
+      user_memory(backend, os_nodes),
       mode(m),
       several_nodes(os_nodes.size() > 1),
       addresses(std::make_unique<address_map>()),
@@ -86,7 +87,22 @@ void prepare_unusual(context& c, frame* f) {
   }
 }
 
+void find_user_memory(memory::regions& known, frame* f) {
+  for_each_user_memory(f, [&](const access& a) {
+    if (writes_user_memory(a)) known.before_write(a.offset(), a.bytes);
+    else known.read(a.offset(), a.bytes);
+  });
+}
+
+void note_user_memory(memory::regions& known, frame* f, int node) {
+  for_each_user_memory(f, [&](const access& a) {
+    if (writes_user_memory(a)) known.written(a.offset(), a.bytes, node);
+    else known.read(a.offset(), a.bytes);
+  });
+}
+
 void find_out_places(context& c, frame* f) {
+  if (names_user_memory(f)) [[unlikely]] note_user_memory(c.common.user_memory, f, c.node);
   if (c.common.mode != allocation::first_touch || !c.common.several_nodes) return;
   for (unsigned i = 0; i < f->versions; i++) find_out_place(c, *f->version_at(i));
 }
@@ -196,6 +212,14 @@ traffic complete_unusual(context& c, frame* f, const char* cause) {
     t.written += v->bytes;
     publish(c, *v, cause);
   }
+  return t;
+}
+
+traffic complete_with_user_memory(context& c, frame* f, const char* cause) {
+  traffic t;
+  for_each_input_bytes(f, [&](std::uint64_t bytes) { t.read += bytes; });
+  for_each_user_memory(f, [&](const access& a) { t.written += writes_user_memory(a) ? a.bytes : 0; });
+  t.written += complete_unusual(c, f, cause).written;
   return t;
 }
 

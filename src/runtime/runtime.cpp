@@ -306,6 +306,7 @@ void runtime::wait() {
   if (e.in_task() || e.blocks_in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] { e.wait_until([&e] { return e.quiescent(); }, engine::permission::for_all()); });
   e.shared().addresses_forget_done();
+  e.shared().user_memory.look_again();
   if (gave_up != nullptr) std::rethrow_exception(gave_up);
 }
 
