@@ -87,6 +87,22 @@ void prepare_unusual(context& c, frame* f) {
   }
 }
 
+// The system is asked first. Of nodes that hold as much of it, the one that comes first.
+int node_near(context& c, const void* memory, std::size_t bytes) {
+  if (!c.common.several_nodes) return detail::node_unknown;
+  const auto first = reinterpret_cast<std::uintptr_t>(memory);
+  memory::regions& known = c.common.user_memory;
+  known.before_write(first, bytes);
+  std::uint64_t most = 0;
+  int nearest = detail::node_unknown;
+  known.for_each_part(first, bytes, [&](std::uint64_t n, int node) {
+    if (node < 0 || n <= most) return;
+    most = n;
+    nearest = node;
+  });
+  return nearest;
+}
+
 void find_user_memory(memory::regions& known, frame* f) {
   for_each_user_memory(f, [&](const access& a) {
     if (writes_user_memory(a)) known.before_write(a.offset(), a.bytes);

@@ -23,6 +23,7 @@ bool submit(context&, frame*);
 // Where a task of this name is to run that is near() the datum (weir/task.hpp says which node that is); negative:
 // unknown. Throws usage_error for a datum of another runtime.
 int node_near(context&, datum&, const char* task);
+int node_near(context&, const void* memory, std::size_t bytes);
 
 // Most stages of pipelines: at most one input and one output, of which one is of a stream.
 inline bool is_stage(const frame* f) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <tuple>
 #include <utility>
 
 namespace weir::memory {
@@ -119,16 +120,51 @@ void regions::chunk::set(std::size_t page, state s) {
 }
 
 void regions::chunk::sum_up() {
-  std::uint16_t without_place = 0;
+  std::array<std::uint32_t, std::tuple_size_v<decltype(shares)>> found{};
+  std::size_t used = 0, last = 0;
+  std::uint32_t without_place = 0;
   bool same = true;
   const state first = at(0);
-  for (std::size_t page = 0; page < pages_per_chunk; page++) {
-    const state s = at(page);
+  const auto add = [&](state s, std::uint32_t pages) {
     same &= s == first;
-    without_place = static_cast<std::uint16_t>(without_place + (s < first_node ? 1 : 0));
+    if (s < first_node) {
+      without_place += pages;
+      s = never_asked;
+    }
+    if (used > found.size()) return;
+    if (used != 0 && (found[last] & 0xffff) != s)
+      for (last = 0; last < used && (found[last] & 0xffff) != s;) last++;
+    if (last == used) {
+      used++;
+      if (used > found.size()) return;
+      found[last] = s;
+    }
+    found[last] += pages << 16;
+  };
+  for (std::size_t page = 0; page < pages_per_chunk; page += per_word) {
+    const std::uint64_t word = words[page / per_word].load(std::memory_order_relaxed);
+    if (word == (word & 0xffff) * in_all) add(static_cast<state>(word), per_word);
+    else
+      for (std::size_t i = 0; i < per_word; i++) add(at(page + i), 1);
   }
-  unplaced.store(without_place, std::memory_order_relaxed);
+  unplaced.store(static_cast<std::uint16_t>(without_place), std::memory_order_relaxed);
+  for (std::size_t i = 0; i < found.size(); i++)
+    shares[i].store(used <= found.size() ? found[i] : 0, std::memory_order_relaxed);
   all.store(same ? first : mixed, std::memory_order_relaxed);
+}
+
+template <class F>
+bool regions::chunk::for_each_share(F&& f) const {
+  std::array<std::uint32_t, std::tuple_size_v<decltype(shares)>> seen;
+  std::size_t pages = 0;
+  for (std::size_t i = 0; i < seen.size(); i++) {
+    seen[i] = shares[i].load(std::memory_order_relaxed);
+    pages += seen[i] >> 16;
+  }
+  if (pages != pages_per_chunk) return false;
+  for (const std::uint32_t s : seen)
+    if (s >> 16 != 0) f(s >> 16, static_cast<state>(s & 0xffff));
+  return true;
 }
 
 void regions::chunk::forget() {
@@ -137,7 +173,8 @@ void regions::chunk::forget() {
   sum_up();
 }
 
-// Chunks that lie on one node are one look each, and four pages in a row on one node are one, too.
+// Chunks that lie on one node are one look each, whole chunks that lie on several one for each node; elsewhere four
+// pages in a row on one node are one.
 void regions::walk(std::uintptr_t first, std::uint64_t bytes, told tell, void* to) const {
   parts found(tell, to);
   const std::uint64_t page_size = page_bytes();
@@ -145,8 +182,11 @@ void regions::walk(std::uintptr_t first, std::uint64_t bytes, told tell, void* t
     const chunk* const c = chunk_of(first);
     const std::uint64_t here = std::min(bytes, bytes_left_in_chunk(first));
     const state all = c == nullptr ? never_asked : c->all.load(std::memory_order_relaxed);
+    const bool by_shares =
+        all == mixed && here == chunk_bytes() &&
+        c->for_each_share([&](std::uint64_t pages, state s) { found.add(pages * page_size, node_in(s)); });
     if (all != mixed) found.add(here, node_in(all));
-    for (std::uint64_t done = 0; all == mixed && done < here;) {
+    for (std::uint64_t done = 0; all == mixed && !by_shares && done < here;) {
       const std::size_t page = page_in_chunk(first + done);
       const state s = c->at(page);
       const bool whole_word = page % chunk::per_word == 0 && ((first + done) & (page_size - 1)) == 0 &&
