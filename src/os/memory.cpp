@@ -73,7 +73,6 @@ class ordinary_memory : public linux_memory {
   bool prefer_node(void*, std::size_t, int) override { return true; }
   bool interleave(void*, std::size_t, std::span<const int>) override { return true; }
   int node_of(const void*) override { return -1; }
-  bool nodes_of(std::span<const void* const>, std::span<int>) override { return false; }
   bool pretends() const override { return true; }
 };
 
@@ -142,8 +141,6 @@ class page_mover {
 };
 
 }  // namespace
-
-bool memory_backend::nodes_of(std::span<const void* const>, std::span<int>) { return false; }
 
 page_moves move_pages(void* first, std::size_t pages, int os_node) { return page_mover(static_cast<char*>(first), os_node).move(pages); }
 

@@ -24,7 +24,7 @@ class memory_backend {
   virtual int node_of(const void*) = 0;
   // By address of a page of this process, the number of the node it lies on; page_absent: nobody has touched it yet, and
   // this does not either. False: the system does not say. Some 100 ns a page.
-  virtual bool nodes_of(std::span<const void* const> pages, std::span<int> os_nodes);
+  virtual bool nodes_of(std::span<const void* const> /*pages*/, std::span<int> /*os_nodes*/) { return false; }
   // Whether there are nodes only in what is written down.
   virtual bool pretends() const { return false; }
 
