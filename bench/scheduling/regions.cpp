@@ -36,11 +36,13 @@ std::uint64_t sum = 0;  // printed, so that nothing is left out
 void look_up(regions& r, std::uintptr_t memory, const char* how) {
   const auto add = [](std::uint64_t bytes, int node) { sum += bytes * static_cast<std::uint64_t>(node + 2); };
   const std::uint64_t page = r.page_bytes();
-  std::printf("%-22s %8.1f ns a page, %8.1f ns for 16 pages, %8.1f ns for 1 GiB; %.1f ns to see that 16 are known\n", how,
-              ns_each(1'000'000, [&](std::uintptr_t i) { r.for_each_part(memory + i % (gib / page) * page, 64, add); }),
-              ns_each(1'000'000, [&](std::uintptr_t i) { r.for_each_part(memory + i % (gib / page / 16) * 16 * page, 16 * page, add); }),
-              ns_each(100, [&](std::uintptr_t) { r.for_each_part(memory, gib, add); }),
-              ns_each(1'000'000, [&](std::uintptr_t i) { r.read(memory + i % (gib / page / 16) * 16 * page, 16 * page); }));
+  std::printf(
+      "%-22s %8.1f ns a page, %8.1f ns for 16 pages, %8.1f ns for 1 GiB; %.1f ns to see that 16 are known\n", how,
+      ns_each(1'000'000, [&](std::uintptr_t i) { r.for_each_part(memory + i % (gib / page) * page, 64, add); }),
+      ns_each(1'000'000,
+              [&](std::uintptr_t i) { r.for_each_part(memory + i % (gib / page / 16) * 16 * page, 16 * page, add); }),
+      ns_each(100, [&](std::uintptr_t) { r.for_each_part(memory, gib, add); }),
+      ns_each(1'000'000, [&](std::uintptr_t i) { r.read(memory + i % (gib / page / 16) * 16 * page, 16 * page); }));
 }
 
 void ask(std::size_t pages) {

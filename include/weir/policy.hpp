@@ -73,7 +73,7 @@ class task_view {
   void for_each_output(F&& f) const {
     visit_outputs([](void* to, const part& p) { (*static_cast<std::remove_reference_t<F>*>(to))(p); }, erased(f));
   }
-  detail::frame& frame() const { return *frame_; }              // weir's own
+  detail::frame& frame() const { return *frame_; }             // weir's own
   const memory::regions* regions() const { return regions_; }  // likewise
 
  private:

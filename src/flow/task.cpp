@@ -118,7 +118,8 @@ void note_user_memory(memory::regions& known, frame* f, int node) {
 }
 
 void find_out_places(context& c, frame* f) {
-  if (names_user_memory(f)) [[unlikely]] note_user_memory(c.common.user_memory, f, c.node);
+  if (names_user_memory(f)) [[unlikely]]
+    note_user_memory(c.common.user_memory, f, c.node);
   if (c.common.mode != allocation::first_touch || !c.common.several_nodes) return;
   for (unsigned i = 0; i < f->versions; i++) find_out_place(c, *f->version_at(i));
 }

@@ -66,7 +66,8 @@ inline traffic complete(context& c, frame* f, const char* cause) {
   if (f->unusual == 0 || f->accesses == 0) return complete_usual(c, f, cause);
   if (f->unusual < frame::has_streams) return complete_unusual(c, f, cause);  // one comparison with the next
   if (is_stage(f)) return complete_stage(c, f, cause);
-  if ((f->unusual & frame::has_addresses) != 0) [[unlikely]] return complete_with_user_memory(c, f, cause);
+  if ((f->unusual & frame::has_addresses) != 0) [[unlikely]]
+    return complete_with_user_memory(c, f, cause);
   return complete_unusual(c, f, cause);
 }
 
@@ -82,11 +83,14 @@ bool waits_for_end_of(const frame& waiting, frame& running);
 
 // Calls f(bytes, node) for every piece of memory a ready task will read; node may be unknown or interleaved.
 // `known`: where user memory lies; null: nobody keeps that.
-template <class F> void for_each_input(const memory::regions* known, frame*, F&&);
+template <class F>
+void for_each_input(const memory::regions* known, frame*, F&&);
 // As for_each_input, but an update's bytes twice: it reads them, and writes them where they are.
-template <class F> void for_each_moved_input(const memory::regions* known, frame*, F&&);
+template <class F>
+void for_each_moved_input(const memory::regions* known, frame*, F&&);
 // Calls f(bytes, node) for every output; node is unknown while it has no buffer, or no page.
-template <class F> void for_each_output(const memory::regions* known, frame*, F&&);
+template <class F>
+void for_each_output(const memory::regions* known, frame*, F&&);
 
 }  // namespace weir::flow
 

@@ -46,7 +46,8 @@ void visit_data_inputs(frame* t, BytesOf&& bytes_of, F&& f) {
   const bool names_others = names_user_memory(t);
   for (unsigned i = 0; i < t->accesses; i++) {
     access& a = *t->access_at(i);
-    if (names_others && is_user_memory(a)) [[unlikely]] continue;
+    if (names_others && is_user_memory(a)) [[unlikely]]
+      continue;
     switch (a.kind()) {
       case waiter_kind::read:
       case waiter_kind::update: f(bytes_of(a), static_cast<int>(a.source->node)); break;
@@ -68,7 +69,8 @@ void for_each_user_input(const memory::regions* known, frame* t, F&& f) {
 
 template <class F>
 void for_each_input(const memory::regions* known, frame* t, F&& f) {
-  visit_data_inputs(t, [](const access& a) { return std::uint64_t{a.bytes}; }, f);
+  visit_data_inputs(
+      t, [](const access& a) { return std::uint64_t{a.bytes}; }, f);
   for_each_user_input(known, t, f);
 }
 // With moved_bytes(). User memory that is written is here, too: new versions will lie where the task runs, but that

@@ -10,13 +10,15 @@
 namespace weir::memory {
 namespace {
 
-// Pages that the system is asked about at a time. More: more of the asking thread's stack. Fewer: more calls, 300 ns each.
+// Pages that the system is asked about at a time. More: more of the asking thread's stack. Fewer: more calls, 300 ns
+// each.
 constexpr std::size_t pages_a_call = 128;
 // Tasks on small ranges ask for their neighbours, too: so many pages, from a multiple of that. More: asked in vain,
 // 100 ns a page, where what lies there is not used. Fewer: more calls.
 constexpr std::size_t pages_around = 16;
 
-// Regions that ask the system, so that whoever moves pages can tell them. Never destroyed: moves may be static objects'.
+// Regions that ask the system, so that whoever moves pages can tell them. Never destroyed: moves may be static
+// objects'.
 struct registry {
   std::mutex mutex;
   std::vector<regions*> all;
@@ -191,7 +193,8 @@ void regions::walk(std::uintptr_t first, std::uint64_t bytes, told tell, void* t
       const state s = c->at(page);
       const bool whole_word = page % chunk::per_word == 0 && ((first + done) & (page_size - 1)) == 0 &&
                               c->words[page / chunk::per_word].load(std::memory_order_relaxed) == s * chunk::in_all;
-      const std::uint64_t step = whole_word ? chunk::per_word * page_size : page_size - ((first + done) & (page_size - 1));
+      const std::uint64_t step =
+          whole_word ? chunk::per_word * page_size : page_size - ((first + done) & (page_size - 1));
       found.add(std::min(step, here - done), node_in(s));
       done += step;
     }

@@ -26,8 +26,8 @@ class regions {
   regions& operator=(const regions&) = delete;
 
   // Calls f(bytes, node) for what lies on a node, and f(bytes, place_unknown) for the rest. Once, where all of it lies
-  // in one place; else mostly once a node. Any thread, at any time. Some 3 ns for a page, or for a part of a chunk that
-  // lies on one node; for a longer range so much a chunk, and 35 ns for a chunk that is spread.
+  // in one place; else mostly once a node. Any thread, at any time. Some 3 ns for a page, or for a part of a chunk
+  // that lies on one node; for a longer range so much a chunk, and 35 ns for a chunk that is spread.
   template <class F>
   void for_each_part(std::uintptr_t first, std::uint64_t bytes, F&& f) const {
     const chunk* const c = chunk_of(first);
@@ -36,7 +36,9 @@ class regions {
       if (s == mixed && bytes <= page_bytes() - (first & (page_bytes() - 1))) s = c->at(page_in_chunk(first));
       if (s != mixed) return f(bytes, node_in(s));
     }
-    const auto tell = [](void* to, std::uint64_t n, int node) { (*static_cast<std::remove_reference_t<F>*>(to))(n, node); };
+    const auto tell = [](void* to, std::uint64_t n, int node) {
+      (*static_cast<std::remove_reference_t<F>*>(to))(n, node);
+    };
     walk(first, bytes, tell, const_cast<void*>(static_cast<const void*>(std::addressof(f))));
   }
   // The node of the page, or place_unknown.
@@ -49,7 +51,9 @@ class regions {
   // has touched stay unknown, and are asked about again when a task has written them, or after a barrier.
   void read(std::uintptr_t first, std::uint64_t bytes) { find_out(first, bytes, asked_by::reader, place_unknown); }
   // A task is about to write it.
-  void before_write(std::uintptr_t first, std::uint64_t bytes) { find_out(first, bytes, asked_by::creator, place_unknown); }
+  void before_write(std::uintptr_t first, std::uint64_t bytes) {
+    find_out(first, bytes, asked_by::creator, place_unknown);
+  }
   // A task has written it, on this node: pages that are new are where the system says, or else on that node.
   void written(std::uintptr_t first, std::uint64_t bytes, int node) { find_out(first, bytes, asked_by::writer, node); }
   // Whoever moves pages, or tells the system where they are to come from, says so; place_unknown: they are to be asked
@@ -57,9 +61,9 @@ class regions {
   void placed(std::uintptr_t first, std::uint64_t bytes, int node);
   // As placed(), with the system's number of the node.
   void placed_by_system(std::uintptr_t first, std::uint64_t bytes, int os_node);
-  // At a barrier: looks at a few pages that are thought to be known, and forgets the chunks of those that lie elsewhere
-  // now. One call of the system, for at most `pages_looked_at`, if the last one was `look_interval_ns` ago; else a look
-  // at the clock.
+  // At a barrier: looks at a few pages that are thought to be known, and forgets the chunks of those that lie
+  // elsewhere now. One call of the system, for at most `pages_looked_at`, if the last one was `look_interval_ns` ago;
+  // else a look at the clock.
   void look_again();
 
   static constexpr std::size_t pages_looked_at = 64;
@@ -97,12 +101,12 @@ class regions {
     template <class F>
     bool for_each_share(F&& f) const;
 
-    const std::uintptr_t number;         // address by chunk_bytes()
-    atomic<state> all{never_asked};      // what all pages are, or `mixed`
+    const std::uintptr_t number;     // address by chunk_bytes()
+    atomic<state> all{never_asked};  // what all pages are, or `mixed`
     atomic<std::uint16_t> unplaced{pages_per_chunk};
     // How many pages there are of which state: count << 16 | state. All zero if there are more states than that.
     std::array<atomic<std::uint32_t>, 16> shares{};
-    atomic<std::uint32_t> asked_at{0};   // how many barriers there had been when absent pages were last asked about
+    atomic<std::uint32_t> asked_at{0};  // how many barriers there had been when absent pages were last asked about
     spin_lock lock;
     std::array<atomic<std::uint64_t>, pages_per_chunk / per_word> words{};
   };
@@ -122,7 +126,8 @@ class regions {
   std::uint64_t bytes_left_in_chunk(std::uintptr_t a) const { return chunk_bytes() - (a & (chunk_bytes() - 1)); }
   const chunk* chunk_of(std::uintptr_t address) const {
     const std::uintptr_t n = address >> chunk_bits_;
-    if (n >> (address_levels * level_bits) != 0) [[unlikely]] return nullptr;
+    if (n >> (address_levels * level_bits) != 0) [[unlikely]]
+      return nullptr;
     const branch* const b = root_[n >> (2 * level_bits)].load(std::memory_order_acquire);
     if (b == nullptr) return nullptr;
     const leaf* const l = b->leaves[(n >> level_bits) % fan_out].load(std::memory_order_acquire);
@@ -149,13 +154,13 @@ class regions {
   atomic<bool> system_tells_;
   atomic<std::uint32_t> barriers_{0};
   std::array<atomic<branch*>, fan_out> root_{};
-  mutable std::mutex growth_;                 // who adds to the tree holds it
+  mutable std::mutex growth_;  // who adds to the tree holds it
   std::vector<std::unique_ptr<leaf>> leaves_;
   std::vector<std::unique_ptr<branch>> branches_;
   std::vector<std::unique_ptr<chunk>> chunks_;
-  std::mutex looking_;                        // who looks again holds it
+  std::mutex looking_;  // who looks again holds it
   std::uint64_t looked_ns_ = 0;
-  std::size_t next_look_ = 0;                 // of chunks_
+  std::size_t next_look_ = 0;  // of chunks_
   rng random_{1};
 };
 

@@ -237,7 +237,8 @@ TEST(regions, random_ranges_are_told_as_they_were_placed) {
   const std::uint64_t page = r.page_bytes(), pages = 4 * regions::pages_per_chunk;
   std::vector<int> expected(pages, place_unknown);
   for (int round = 0; round < 2000; round++) {
-    const std::uint64_t first = random() % pages, count = 1 + random() % std::min<std::uint64_t>(pages - first, round % 10 == 0 ? pages : 20);
+    const std::uint64_t first = random() % pages,
+                        count = 1 + random() % std::min<std::uint64_t>(pages - first, round % 10 == 0 ? pages : 20);
     const int node = static_cast<int>(random() % 6) - 1;
     r.placed(base + first * page, count * page, node);
     std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(first), count, node);
@@ -248,11 +249,14 @@ TEST(regions, random_ranges_are_told_as_they_were_placed) {
       wanted[expected[a / page]] += next - a;
       a = next;
     }
-    if (bytes != 0) { ASSERT_EQ(told, wanted) << "round " << round << ", " << from << " + " << bytes; }
+    if (bytes != 0) {
+      ASSERT_EQ(told, wanted) << "round " << round << ", " << from << " + " << bytes;
+    }
   }
 }
 
-// Threads write and read the same chunks at once: what they are told adds up, and names only nodes that somebody wrote.
+// Threads write and read the same chunks at once: what they are told adds up, and names only nodes that somebody
+// wrote.
 TEST(regions, threads_at_once) {
   const unsigned seed = seed_of_test("WEIR_REGIONS_SEED");
   fake_backend os;
@@ -265,9 +269,11 @@ TEST(regions, threads_at_once) {
     all.emplace_back([&, t] {
       std::mt19937 random(seed + static_cast<unsigned>(t));
       for (int round = 0; round < 3000; round++) {
-        const std::uint64_t first = random() % pages, count = 1 + random() % std::min<std::uint64_t>(pages - first, 40);
+        const std::uint64_t first = random() % pages,
+                            count = 1 + random() % std::min<std::uint64_t>(pages - first, 40);
         // Each page has one node that it may be on.
-        for (std::uint64_t p = first; p < first + count; p++) r.written(base + p * page, page, static_cast<int>(p % 4));
+        for (std::uint64_t p = first; p < first + count; p++)
+          r.written(base + p * page, page, static_cast<int>(p % 4));
         std::uint64_t sum = 0;
         r.for_each_part(base, pages * page, [&](std::uint64_t n, int node) {
           sum += n;

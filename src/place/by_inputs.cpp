@@ -31,7 +31,8 @@ weighed_inputs weigh(flow::frame& task) {
 
 std::uint64_t bytes_read_on(int node, const task_view& task) {
   std::uint64_t there = 0;
-  flow::for_each_input(task.regions(), &task.frame(), [&](std::uint64_t bytes, int at) { there += at == node ? bytes : 0; });
+  flow::for_each_input(task.regions(), &task.frame(),
+                       [&](std::uint64_t bytes, int at) { there += at == node ? bytes : 0; });
   return there;
 }
 
@@ -75,7 +76,8 @@ inputs_place cheapest_for_inputs(const policy_machine& m, int own_node, const ta
     if (node >= 0 && m.has_worker[static_cast<std::size_t>(node)]) return {node, false, all.main->bytes};
   }
   byte_tally tally;
-  flow::for_each_moved_input(nullptr, &task.frame(), [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
+  flow::for_each_moved_input(nullptr, &task.frame(),
+                             [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
   const int node = tally.cheapest_node(m, own_node, false, byte_tally::ties::leave);
   return {node, false, bytes_read_on(node, task)};
 }

@@ -42,7 +42,9 @@ TEST_F(own_memory, that_is_written_stays_where_it_is) {
   lies_on(1, 0, 4);
   lies_on(2, 4, 5);
   for (const char* policy : {"local", "push-inputs", "push-outputs", "push-weighted", "follow"}) {
-    EXPECT_EQ(v.ask_wish(policy, {pages(0, 4, access_mode::out)}), wish(1, false, v.ask_wish(policy, {pages(0, 4, access_mode::out)}).bytes)) << policy;
+    EXPECT_EQ(v.ask_wish(policy, {pages(0, 4, access_mode::out)}),
+              wish(1, false, v.ask_wish(policy, {pages(0, 4, access_mode::out)}).bytes))
+        << policy;
     EXPECT_EQ(v.ask_wish(policy, {pages(0, 4, access_mode::out), pages(4, 5, access_mode::out)}).node, 2) << policy;
   }
   // Updated: read and written.

@@ -43,7 +43,9 @@ void task_view::visit_inputs(void (*f)(void*, const part&), void* to) const {
         updated = a.kind() == flow::waiter_kind::update;
         return std::uint64_t{a.bytes};
       },
-      [&](std::uint64_t bytes, int node) { f(to, {bytes, node, updated}); });
+      [&](std::uint64_t bytes, int node) {
+        f(to, {bytes, node, updated});
+      });
   flow::for_each_user_input(regions_, frame_, [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
 }
 

@@ -31,7 +31,8 @@ class test_task {
   test_task(const std::vector<part>& inputs, const std::vector<part>& outputs, const std::vector<range>& own = {})
       : sources_(inputs.size()) {
     const std::size_t accesses = inputs.size() + own.size();
-    const std::size_t bytes = detail::align_up(detail::closure_offset(static_cast<unsigned>(outputs.size()), static_cast<unsigned>(accesses), 64), 64);
+    const std::size_t bytes = detail::align_up(
+        detail::closure_offset(static_cast<unsigned>(outputs.size()), static_cast<unsigned>(accesses), 64), 64);
     frame_ = new (std::aligned_alloc(64, bytes)) flow::frame();
     frame_->versions = static_cast<std::uint16_t>(outputs.size());
     frame_->accesses = static_cast<std::uint16_t>(accesses);
@@ -104,7 +105,8 @@ class test_view {
       found->second.object->begin(seen_);
     }
     atomic<bool> said{false};
-    const policy::wish w = place::ask(*found->second.object, seen_, task_view(*task, regions_), {0, node_, running}, said);
+    const policy::wish w =
+        place::ask(*found->second.object, seen_, task_view(*task, regions_), {0, node_, running}, said);
     EXPECT_FALSE(said.load(std::memory_order_relaxed));
     return w;
   }

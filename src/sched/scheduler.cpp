@@ -140,7 +140,8 @@ void scheduler::set_costs_of_updates(flow::shared& s) const {
 policy::wish scheduler::place(slot_queues& self, frame* f) {
   if (f->affinity >= 0) return f->affinity;
   if (!policy_.places || nodes_ < 2) return policy::here;
-  if (user_memory_ != nullptr && flow::names_user_memory(f)) [[unlikely]] flow::find_user_memory(*user_memory_, f);
+  if (user_memory_ != nullptr && flow::names_user_memory(f)) [[unlikely]]
+    flow::find_user_memory(*user_memory_, f);
   return place::ask(*policy_.object, seen_, task_view(*f, user_memory_), {self.index, self.node, self.running}, said_);
 }
 

@@ -87,8 +87,8 @@ void put(const std::vector<std::uint64_t>& edges, std::byte* to) {
 
 }  // namespace
 
-log::log(common& shared, int worker, int nodes, const memory::pools& buffers,
-         const memory::regions& user_memory, std::vector<int> places)
+log::log(common& shared, int worker, int nodes, const memory::pools& buffers, const memory::regions& user_memory,
+         std::vector<int> places)
     : common_(shared),
       worker_(worker),
       nodes_(nodes),

@@ -1,5 +1,5 @@
-// Memory of the program's own, named with weir::ref: where it lies is known, decides where tasks run, and is counted. The
-// nodes are pretended: a page lies where the first task ran that wrote it.
+// Memory of the program's own, named with weir::ref: where it lies is known, decides where tasks run, and is counted.
+// The nodes are pretended: a page lies where the first task ran that wrote it.
 #include "tests/support/support.hpp"
 
 #include <map>
@@ -17,12 +17,15 @@ std::size_t page() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 // Whole pages.
 class memory {
  public:
-  explicit memory(std::size_t pages) : data_(static_cast<char*>(std::aligned_alloc(page(), pages * page()))), bytes_(pages * page()) {}
+  explicit memory(std::size_t pages)
+      : data_(static_cast<char*>(std::aligned_alloc(page(), pages * page()))), bytes_(pages * page()) {}
   ~memory() { std::free(data_); }
   memory(const memory&) = delete;
   memory& operator=(const memory&) = delete;
   std::span<char> all() const { return {data_, bytes_}; }
-  std::span<char> pages(std::size_t first, std::size_t count) const { return all().subspan(first * page(), count * page()); }
+  std::span<char> pages(std::size_t first, std::size_t count) const {
+    return all().subspan(first * page(), count * page());
+  }
 
  private:
   char* const data_;
@@ -38,7 +41,8 @@ task_options on(int node) { return {.affinity = require(node)}; }
 // `pages_a_node` pages on each node, in order.
 void write_on_nodes(runtime& rt, const memory& m) {
   for (int n = 0; n < nodes; n++)
-    rt.spawn(on(n), out(ref(m.pages(static_cast<std::size_t>(n) * pages_a_node, pages_a_node))), [](auto x) { x[0] = 1; });
+    rt.spawn(on(n), out(ref(m.pages(static_cast<std::size_t>(n) * pages_a_node, pages_a_node))),
+             [](auto x) { x[0] = 1; });
   rt.wait();
 }
 
@@ -103,8 +107,8 @@ TEST(own_memory, that_a_task_has_written_makes_later_tasks_run_there) {
     const memory m(nodes * pages_a_node);
     write_on_nodes(rt, m);
     rt.reset_statistics();
-    // All workers stand behind gates while a reader of each node's pages is created, that of `node` last. Then the only
-    // worker of that node goes on, which runs what was sent to it.
+    // All workers stand behind gates while a reader of each node's pages is created, that of `node` last. Then the
+    // only worker of that node goes on, which runs what was sent to it.
     for (int node = 0; node < nodes; node++) {
       std::vector<gate> gates(nodes);
       for (int n = 0; n < nodes; n++) rt.spawn(on(n), [&g = gates[static_cast<std::size_t>(n)]] { g.pass(); });
@@ -130,8 +134,9 @@ TEST(own_memory, that_a_task_has_written_makes_later_tasks_run_there) {
   }
 }
 
-// A program whose first tasks initialise its arrays has them on all nodes. All workers stand behind gates while a first
-// writer is created for each node. The one that goes on runs what was dealt out to its node, which is then there.
+// A program whose first tasks initialise its arrays has them on all nodes. All workers stand behind gates while a
+// first writer is created for each node. The one that goes on runs what was dealt out to its node, which is then
+// there.
 TEST(own_memory, that_is_new_is_dealt_out_to_all_nodes) {
   for (const char* policy : {"local", "follow"}) {
     watchdog dog(60);
@@ -143,10 +148,11 @@ TEST(own_memory, that_is_new_is_dealt_out_to_all_nodes) {
       for (gate& g : gates) g.await_arrivals(1);
       std::atomic<int> first{-1};
       for (int i = 0; i < nodes; i++)
-        rt.spawn(out(ref(m.pages(static_cast<std::size_t>(node * nodes + i) * pages_a_node, pages_a_node))), [&first, i](auto) {
-          int none = -1;
-          first.compare_exchange_strong(none, i);
-        });
+        rt.spawn(out(ref(m.pages(static_cast<std::size_t>(node * nodes + i) * pages_a_node, pages_a_node))),
+                 [&first, i](auto) {
+                   int none = -1;
+                   first.compare_exchange_strong(none, i);
+                 });
       gates[static_cast<std::size_t>(node)].open();
       while (first < 0) std::this_thread::yield();
       for (gate& g : gates) g.open();
@@ -154,7 +160,8 @@ TEST(own_memory, that_is_new_is_dealt_out_to_all_nodes) {
       EXPECT_EQ(first, node) << policy;
     }
     rt.reset_statistics();
-    for (std::size_t i = 0; i < nodes * nodes; i++) rt.spawn(in(ref(m.pages(i * pages_a_node, pages_a_node))), [](auto) {});
+    for (std::size_t i = 0; i < nodes * nodes; i++)
+      rt.spawn(in(ref(m.pages(i * pages_a_node, pages_a_node))), [](auto) {});
     rt.wait();
     EXPECT_EQ(rt.stats().pushes, 16u) << policy;
   }

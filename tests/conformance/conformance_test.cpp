@@ -130,7 +130,8 @@ TEST_P(conformance, a_stencil_on_own_memory_and_its_statistics) {
     for (std::size_t b = 0; b < blocks; b++) {
       const std::span<double> left = b == 0 ? std::span<double>() : block(now, b - 1).last(halo);
       const std::span<double> right = b + 1 == blocks ? std::span<double>() : block(now, b + 1).first(halo);
-      rt.spawn({.name = "relax"}, in(ref(left)), in(ref(block(now, b))), in(ref(right)), out(ref(block(next, b))), relax);
+      rt.spawn({.name = "relax"}, in(ref(left)), in(ref(block(now, b))), in(ref(right)), out(ref(block(next, b))),
+               relax);
       declared.read += (left.size() + cells + right.size()) * sizeof(double);
       declared.written += cells * sizeof(double);
     }

@@ -17,7 +17,8 @@ class OwnMemory : public testing::Test {
  protected:
   void SetUp() override {
     if (node_count() < 2) GTEST_SKIP() << "one node: every page is on it";
-    if (!can_ask(page_source::move_pages)) GTEST_SKIP() << "move_pages is refused: weir knows what its tasks have written";
+    if (!can_ask(page_source::move_pages))
+      GTEST_SKIP() << "move_pages is refused: weir knows what its tasks have written";
     bytes_ = nodes_.size() * pages_a_node * os::page_bytes();
     data_ = static_cast<unsigned char*>(os::host_memory().map(bytes_, os::page_bytes()));
     ASSERT_NE(data_, nullptr);
@@ -90,7 +91,8 @@ TEST_F(OwnMemory, ThatTheKernelHasMovedIsFoundAtABarrier) {
   write_on_nodes(rt);
   expect_statistics_as_the_kernel_has_it(rt, "before it moves");
   const std::size_t pages = all().size() / os::page_bytes();
-  const os::page_moves m = os::move_pages(all().data(), pages, host().nodes[static_cast<std::size_t>(nodes_[0])].os_index);
+  const os::page_moves m =
+      os::move_pages(all().data(), pages, host().nodes[static_cast<std::size_t>(nodes_[0])].os_index);
   EXPECT_EQ(m.refused, 0u);
   // A look takes one page of a chunk, which may be one that was there before: after some, each chunk has been found.
   for (int i = 0; i < 100; i++) {

@@ -323,7 +323,9 @@ slot& engine::make_worker(int worker) {
   if (worker_begins_) worker_begins_(scheduler_, worker);
   auto made = std::make_unique<slot>(*this, shared_, scheduler_.slot(worker), true);
   slot& mine = *made;
-  if (recorder_ != nullptr) mine.log = &recorder_->make_log(worker, mine.queues.node, machine_.node_count(), shared_.buffers, shared_.user_memory);
+  if (recorder_ != nullptr)
+    mine.log =
+        &recorder_->make_log(worker, mine.queues.node, machine_.node_count(), shared_.buffers, shared_.user_memory);
   if (shared_.several_nodes)
     for (memory::pools* p : {&shared_.frames, &shared_.buffers}) p->warm_up(mine.queues.node);
   slots_.set(worker, std::move(made));

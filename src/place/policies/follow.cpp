@@ -4,8 +4,8 @@
 // reduction of data transfer in task-based programming models, master thesis, UPC 2016 (hdl:2117/89943), section II.A
 // of its short version.
 //
-// There the first address of a block tells where all of it is; here each page does, or each version. What has no length
-// weighs one byte: then the number of dependences decides.
+// There the first address of a block tells where all of it is; here each page does, or each version. What has no
+// length weighs one byte: then the number of dependences decides.
 #include "place/built_in.hpp"
 #include "place/turns.hpp"
 
@@ -19,8 +19,9 @@ namespace {
 class follow final : public policy {
  public:
   explicit follow(policy_parameters& p)
-      : stride_(static_cast<std::uint32_t>(p.count(
-            "stride", 1, 1, 1'000'000'000, "tasks in a row, of those that only write new memory, that go to one node"))),
+      : stride_(static_cast<std::uint32_t>(
+            p.count("stride", 1, 1, 1'000'000'000,
+                    "tasks in a row, of those that only write new memory, that go to one node"))),
         seed_(p.count("seed", 1, 0, 1'000'000'000'000, "of the choice between nodes that hold as much of a task")) {}
 
   // What lies on a node without workers is served by the one that reads it fastest.
@@ -41,7 +42,8 @@ class follow final : public policy {
     flow::frame* const f = &task.frame();
     bool has_inputs = false;
     std::uint64_t written = 0, unplaced = 0;
-    flow::for_each_moved_input(task.regions(), f, [&](std::uint64_t bytes, int node) { all.add(weight(bytes), node); });
+    flow::for_each_moved_input(task.regions(), f,
+                               [&](std::uint64_t bytes, int node) { all.add(weight(bytes), node); });
     flow::for_each_input(nullptr, f, [&](std::uint64_t, int) { has_inputs = true; });
     flow::for_each_output(task.regions(), f, [&](std::uint64_t bytes, int node) {
       written += weight(bytes);

@@ -54,7 +54,9 @@ class regions {
  public:
   regions(os::memory_backend&, const std::vector<int>&) {}
   template <class F>
-  void for_each_part(std::uintptr_t, std::uint64_t bytes, F&& f) const { f(bytes, place_unknown); }
+  void for_each_part(std::uintptr_t, std::uint64_t bytes, F&& f) const {
+    f(bytes, place_unknown);
+  }
   void read(std::uintptr_t, std::uint64_t) {}
   void before_write(std::uintptr_t, std::uint64_t) {}
   void written(std::uintptr_t, std::uint64_t, int) {}
