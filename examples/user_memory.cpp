@@ -1,5 +1,6 @@
 // Tasks on memory the program already has: weir::ref orders them by address ranges, as OpenMP's depend clauses do by
-// address. weir does not place such memory; use weir::data where you can.
+// address. weir knows where such memory lies and places tasks by it, but does not move it: whoever writes it first
+// decides. weir::data can lie anywhere; use them where you can.
 #include <weir/weir.hpp>
 
 #include <cstdio>

@@ -9,7 +9,8 @@
 //
 // in(x) and out(x) of the same datum in one task read the old version and write a new one. Groups
 // (in(std::vector<data<T>>), or of streams with pop_each and push_each) give the body a weir::views<T>.
-// ref(span) is user memory: dependences by address range, no placement, no renaming.
+// ref(span) is user memory: dependences by address range, no renaming. It stays where it is; tasks are placed by where
+// that is, and by policy `local` those that write it first are dealt out to all nodes.
 #pragma once
 
 #include <weir/data.hpp>

@@ -25,6 +25,9 @@
 #include <vector>
 
 namespace weir {
+namespace memory {
+class regions;
+}
 
 // The machine, as a policy sees it. Nodes and workers are numbered from 0 up.
 struct policy_machine {
@@ -50,24 +53,28 @@ class task_view {
   struct part {
     std::uint64_t bytes;
     int node;      // where they lie; negative: nowhere yet, or on several nodes
-    bool updated;  // an inout(): they are written there, too
+    bool updated;  // an inout() of data: they are written there, too
   };
 
-  explicit task_view(detail::frame& f) : frame_(&f) {}
+  // `known`: where the program's own memory lies; null: nobody keeps that.
+  explicit task_view(detail::frame& f, const memory::regions* known = nullptr) : frame_(&f), regions_(known) {}
   const char* name() const { return frame_->display_name(); }
   int priority() const { return frame_->priority; }
   bool has_data() const { return !frame_->has_no_data(); }
-  // Calls f(part) for each datum, and each element of a stream, that the task reads.
+  // Calls f(part) for each datum, and each element of a stream, that the task reads, and for each node that memory of
+  // the program's own lies on, named with weir::ref, that it reads.
   template <class F>
   void for_each_input(F&& f) const {
     visit_inputs([](void* to, const part& p) { (*static_cast<std::remove_reference_t<F>*>(to))(p); }, erased(f));
   }
-  // Of what it writes. An inout() is here, too.
+  // Of what it writes. An inout() is here, too. Of the program's own memory, nowhere yet means that this task is the
+  // first to write it.
   template <class F>
   void for_each_output(F&& f) const {
     visit_outputs([](void* to, const part& p) { (*static_cast<std::remove_reference_t<F>*>(to))(p); }, erased(f));
   }
-  detail::frame& frame() const { return *frame_; }  // weir's own
+  detail::frame& frame() const { return *frame_; }             // weir's own
+  const memory::regions* regions() const { return regions_; }  // likewise
 
  private:
   template <class F>
@@ -78,6 +85,7 @@ class task_view {
   void visit_outputs(void (*f)(void*, const part&), void* to) const;
 
   detail::frame* frame_;
+  const memory::regions* regions_;
 };
 
 // One object for each runtime. Questions are asked by all threads at once, so what a policy remembers is its own to

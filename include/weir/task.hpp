@@ -4,6 +4,9 @@
 #include <weir/data.hpp>
 #include <weir/detail/frame.hpp>
 
+#include <cstddef>
+#include <span>
+
 namespace weir {
 
 // Where a task should run.
@@ -12,6 +15,10 @@ struct placement {
   bool required = false;
   detail::datum* datum = nullptr;  // set by near(), which says `of_datum` instead of a node
   static constexpr int of_datum = -2;
+  const void* memory = nullptr;  // likewise, of memory: `of_memory`
+  std::size_t memory_bytes = 0;
+  static constexpr int of_memory = -3;
+  bool names_memory() const { return datum != nullptr || memory != nullptr || node == of_memory; }
 };
 
 // A wish: the task is offered to this node first, and may be stolen.
@@ -29,6 +36,13 @@ inline placement require(int node) { return {node, true}; }
 template <class T>
 placement near(const data<T>& d) {
   return {placement::of_datum, false, detail::datum_of(d)};
+}
+// The same, of memory of the program's own: the node on which most of it lies, as far as that is known. Tasks that
+// wrote it have told (weir::ref), and weir::move and weir::distribute; what else is there the system is asked about,
+// some 100 ns a page, the first time. Where it has not been written yet the task is placed as if it had no affinity.
+template <class T>
+placement near(std::span<T> memory) {
+  return {placement::of_memory, false, nullptr, memory.data(), memory.size_bytes()};
 }
 
 enum class priority : std::int8_t {

@@ -5,6 +5,7 @@
 // matching and completing are those of data (README.md, "User memory").
 #pragma once
 
+#include "flow/frames.hpp"
 #include "flow/range_parts.hpp"
 #include "flow/range_table.hpp"
 
@@ -13,15 +14,6 @@
 #include <vector>
 
 namespace weir::flow {
-
-// Whether an access is to user memory; before the task is matched, and after.
-inline bool names_range(frame& f, const access& a) {
-  switch (a.kind()) {
-    case waiter_kind::read: return a.extra() == access::reads_range;
-    case waiter_kind::update: return f.version_at(a.extra())->kind == detail::version_kind::range;
-    default: return a.kind() == waiter_kind::overwrite || detail::is_covered(a.kind());
-  }
-}
 
 // The tasks among which ranges order: all of a runtime, or those of one scope. Used by who has the right to create, or, once there are several creators, holds
 // the lock.

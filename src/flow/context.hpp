@@ -71,6 +71,7 @@ struct shared {
   ~shared();
   memory::pools frames;
   memory::pools buffers;
+  memory::regions user_memory;
   const allocation mode;
   const bool several_nodes;
   bool traced = false;  // frame::trace_id is kept

@@ -30,6 +30,15 @@ inline void free_frame(context& c, frame* f) noexcept {
   c.frames.release({f, f->home, f->home}, f->bytes);
 }
 
+// Whether an access is to user memory; before the task is matched, and after.
+inline bool names_range(frame& f, const access& a) {
+  switch (a.kind()) {
+    case waiter_kind::read: return a.extra() == access::reads_range;
+    case waiter_kind::update: return f.version_at(a.extra())->kind == detail::version_kind::range;
+    default: return a.kind() == waiter_kind::overwrite || detail::is_covered(a.kind());
+  }
+}
+
 // Name of the task to blame for what this one did not produce.
 inline const char* failure_of(frame* f) {
   const char* cause = f->skipped_because.load(std::memory_order_relaxed);

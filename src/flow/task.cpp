@@ -17,6 +17,7 @@ namespace weir::flow {
 shared::shared(os::memory_backend& backend, const std::vector<int>& os_nodes, allocation m)
     : frames(backend, os_nodes, false),
       buffers(backend, os_nodes, true),
+      user_memory(backend, os_nodes),
       mode(m),
       several_nodes(os_nodes.size() > 1),
       addresses(std::make_unique<address_domain>(*this)),
@@ -86,7 +87,39 @@ void prepare_unusual(context& c, frame* f) {
   }
 }
 
+// The system is asked first. Of nodes that hold as much of it, the one that comes first.
+int node_near(context& c, const void* memory, std::size_t bytes) {
+  if (!c.common.several_nodes) return detail::node_unknown;
+  const auto first = reinterpret_cast<std::uintptr_t>(memory);
+  memory::regions& known = c.common.user_memory;
+  known.before_write(first, bytes);
+  std::uint64_t most = 0;
+  int nearest = detail::node_unknown;
+  known.for_each_part(first, bytes, [&](std::uint64_t n, int node) {
+    if (node < 0 || n <= most) return;
+    most = n;
+    nearest = node;
+  });
+  return nearest;
+}
+
+void find_user_memory(memory::regions& known, frame* f) {
+  for_each_user_memory(f, [&](const access& a) {
+    if (writes_user_memory(a)) known.before_write(a.offset(), a.bytes);
+    else known.read(a.offset(), a.bytes);
+  });
+}
+
+void note_user_memory(memory::regions& known, frame* f, int node) {
+  for_each_user_memory(f, [&](const access& a) {
+    if (writes_user_memory(a)) known.written(a.offset(), a.bytes, node);
+    else known.read(a.offset(), a.bytes);
+  });
+}
+
 void find_out_places(context& c, frame* f) {
+  if (names_user_memory(f)) [[unlikely]]
+    note_user_memory(c.common.user_memory, f, c.node);
   if (c.common.mode != allocation::first_touch || !c.common.several_nodes) return;
   for (unsigned i = 0; i < f->versions; i++) find_out_place(c, *f->version_at(i));
 }
@@ -187,14 +220,34 @@ traffic complete_stage(context& c, frame* f, const char* cause) {
 
 traffic complete_unusual(context& c, frame* f, const char* cause) {
   const visit here(c);
-  if (cause != nullptr && (f->unusual & frame::has_ranges) != 0)
-    domain_of(c, *f).has_lost.store(true, std::memory_order_relaxed);
   note_done(f, cause);
   const unsigned versions = f->versions;
   traffic t;
   access* a = f->access_at(0);
   for (const access* end = a + f->accesses; a != end; a++) {
     if (a->kind() <= waiter_kind::window) t.read += a->bytes;  // read, update, window
+    drop_input(c, f, *a, cause);
+  }
+  version* v = f->version_at(0);
+  if (versions == 0) free_frame(c, f);
+  for (const version* end = v + versions; v != end; v++) {
+    t.written += v->bytes;
+    publish(c, *v, cause);
+  }
+  return t;
+}
+
+traffic complete_with_user_memory(context& c, frame* f, const char* cause) {
+  const visit here(c);
+  if (cause != nullptr) [[unlikely]] domain_of(c, *f).has_lost.store(true, std::memory_order_relaxed);
+  note_done(f, cause);
+  const unsigned versions = f->versions;
+  traffic t;
+  access* a = f->access_at(0);
+  for (const access* end = a + f->accesses; a != end; a++) {
+    const bool is_range = names_range(*f, *a);
+    if (is_range ? reads_user_memory(*a) : a->kind() <= waiter_kind::window) t.read += a->bytes;
+    if (is_range && writes_user_memory(*a)) t.written += a->bytes;
     drop_input(c, f, *a, cause);
   }
   version* v = f->version_at(0);

@@ -23,6 +23,7 @@ bool submit(context&, frame*);
 // Where a task of this name is to run that is near() the datum (weir/task.hpp says which node that is); negative:
 // unknown. Throws usage_error for a datum of another runtime.
 int node_near(context&, datum&, const char* task);
+int node_near(context&, const void* memory, std::size_t bytes);
 
 // Most stages of pipelines: at most one input and one output, of which one is of a stream.
 inline bool is_stage(const frame* f) {
@@ -47,7 +48,8 @@ inline void prepare(context& c, frame* f) {
   for (const version* end = v + f->versions; v != end; v++) allocate_buffer(c, *v);
 }
 
-// After the body: with first touch the system has decided where the outputs are. Asks it, once per new block.
+// After the body, on several nodes: where user memory lies that was not known. With first touch the system has decided
+// where the outputs are: asks it, once per new block.
 void find_out_places(context&, frame*);
 
 // After the body, or instead of it: publishes the outputs, lets go of the inputs. `cause` is null, or the name of the
@@ -59,9 +61,14 @@ struct traffic {
 traffic complete_usual(context&, frame*, const char* cause);
 traffic complete_stage(context&, frame*, const char* cause);
 traffic complete_unusual(context&, frame*, const char* cause);
+traffic complete_with_user_memory(context&, frame*, const char* cause);
 inline traffic complete(context& c, frame* f, const char* cause) {
   if (f->unusual == 0 || f->accesses == 0) return complete_usual(c, f, cause);
-  return is_stage(f) ? complete_stage(c, f, cause) : complete_unusual(c, f, cause);
+  if (f->unusual < frame::has_streams) return complete_unusual(c, f, cause);  // one comparison with the next
+  if (is_stage(f)) return complete_stage(c, f, cause);
+  if ((f->unusual & frame::has_ranges) != 0) [[unlikely]]
+    return complete_with_user_memory(c, f, cause);
+  return complete_unusual(c, f, cause);
 }
 
 // Of a datum that nobody else knows yet: its first version holds a copy of these values, and the producer of it is a
@@ -78,11 +85,15 @@ std::string described_inputs(frame&);
 bool waits_for_end_of(const frame& waiting, frame& running);
 
 // Calls f(bytes, node) for every piece of memory a ready task will read; node may be unknown or interleaved.
-template <class F> void for_each_input(frame*, F&&);
+// `known`: where user memory lies; null: nobody keeps that.
+template <class F>
+void for_each_input(const memory::regions* known, frame*, F&&);
 // As for_each_input, but an update's bytes twice: it reads them, and writes them where they are.
-template <class F> void for_each_moved_input(frame*, F&&);
-// Calls f(bytes, node) for every output; node is unknown while it has no buffer.
-template <class F> void for_each_output(frame*, F&&);
+template <class F>
+void for_each_moved_input(const memory::regions* known, frame*, F&&);
+// Calls f(bytes, node) for every output; node is unknown while it has no buffer, or no page.
+template <class F>
+void for_each_output(const memory::regions* known, frame*, F&&);
 
 }  // namespace weir::flow
 

@@ -41,9 +41,10 @@ void graph_state::throw_may_not_change(const char* what) const {
 
 graph_task& graph_state::new_task(const task_options& o) {
   check_may_change("add");
-  if (o.affinity.datum != nullptr) [[unlikely]]
-    throw usage_error("weir::graph::add(): near() says where a datum is now, and a graph runs many times; expected "
-                      "prefer() or require()");
+  if (o.affinity.names_memory()) [[unlikely]]
+    throw usage_error(
+        "weir::graph::add(): near() says where memory is now, and a graph runs many times; expected "
+        "prefer() or require()");
   if (tasks.size() == 0xffffffffu) throw usage_error("weir::graph has 4294967295 tasks, which is as many as it can hold");
   drop_unfinished();
   graph_task& t = tasks.emplace_back();

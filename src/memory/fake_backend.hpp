@@ -15,7 +15,8 @@ class fake_backend : public os::memory_backend {
  public:
   bool refuse_binding = false, refuse_interleaving = false;
   std::size_t bytes_left = std::numeric_limits<std::size_t>::max() / 2;
-  std::map<const void*, int> node_of_page;  // what node_of answers
+  bool tells_nodes = true;
+  std::map<const void*, int> node_of_page;  // what node_of and nodes_of answer
 
   void* map(std::size_t bytes, std::size_t alignment) override {
     std::lock_guard guard(mutex_);
@@ -54,12 +55,25 @@ class fake_backend : public os::memory_backend {
     const auto it = node_of_page.find(p);
     return it == node_of_page.end() ? -1 : it->second;
   }
+  bool nodes_of(std::span<const void* const> pages, std::span<int> os_nodes) override {
+    std::lock_guard guard(mutex_);
+    questions_++;
+    pages_asked_ += pages.size();
+    if (!tells_nodes) return false;
+    for (std::size_t i = 0; i < pages.size(); i++) {
+      const auto it = node_of_page.find(pages[i]);
+      os_nodes[i] = it == node_of_page.end() ? page_absent : it->second;
+    }
+    return true;
+  }
 
   std::size_t mapped() const {
     std::lock_guard guard(mutex_);
     return mapped_.size();
   }
   std::size_t total_maps() const { return total_maps_; }
+  std::size_t questions() const { return questions_; }      // calls of nodes_of
+  std::size_t pages_asked() const { return pages_asked_; }  // in all of them
   int wrong_unmaps() const { return wrong_unmaps_; }
   const std::vector<std::pair<void*, int>>& preferred() const { return preferred_; }
   const std::vector<std::vector<int>>& interleaved() const { return interleaved_; }
@@ -69,7 +83,7 @@ class fake_backend : public os::memory_backend {
   std::map<void*, std::size_t> mapped_;
   std::vector<std::pair<void*, int>> preferred_;
   std::vector<std::vector<int>> interleaved_;
-  std::size_t total_maps_ = 0;
+  std::size_t total_maps_ = 0, questions_ = 0, pages_asked_ = 0;
   int wrong_unmaps_ = 0;
 };
 

@@ -3,3 +3,4 @@
 
 #include "memory/pools.hpp"
 #include "memory/size_classes.hpp"
+#include "memory/regions.hpp"

@@ -60,6 +60,12 @@ class linux_memory : public memory_backend {
     if (syscall(SYS_get_mempolicy, &node, nullptr, 0ul, p, MPOL_F_NODE | MPOL_F_ADDR) != 0) return -1;
     return node;
   }
+  // The page of zeros, which stands for what was only read, is none: -EFAULT.
+  bool nodes_of(std::span<const void* const> pages, std::span<int> os_nodes) override {
+    if (syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, os_nodes.data(), 0) != 0) return false;
+    for (int& n : os_nodes) n = n >= 0 ? n : page_absent;
+    return true;
+  }
 };
 
 class ordinary_memory : public linux_memory {
@@ -67,6 +73,7 @@ class ordinary_memory : public linux_memory {
   bool prefer_node(void*, std::size_t, int) override { return true; }
   bool interleave(void*, std::size_t, std::span<const int>) override { return true; }
   int node_of(const void*) override { return -1; }
+  bool pretends() const override { return true; }
 };
 
 // Consecutive pages on their way to a node.

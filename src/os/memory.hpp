@@ -22,6 +22,13 @@ class memory_backend {
   virtual bool interleave(void*, std::size_t bytes, std::span<const int> os_nodes) = 0;
   // Node of the page at this address (touching it if need be), or -1 if the system does not say.
   virtual int node_of(const void*) = 0;
+  // By address of a page of this process, the number of the node it lies on; page_absent: nobody has touched it yet,
+  // and this does not either. False: the system does not say. Some 100 ns a page.
+  virtual bool nodes_of(std::span<const void* const> /*pages*/, std::span<int> /*os_nodes*/) { return false; }
+  // Whether there are nodes only in what is written down.
+  virtual bool pretends() const { return false; }
+
+  static constexpr int page_absent = -1;
 };
 
 memory_backend& host_memory();

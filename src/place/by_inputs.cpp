@@ -29,6 +29,31 @@ weighed_inputs weigh(flow::frame& task) {
   return all;
 }
 
+std::uint64_t bytes_read_on(int node, const task_view& task) {
+  std::uint64_t there = 0;
+  flow::for_each_input(task.regions(), &task.frame(),
+                       [&](std::uint64_t bytes, int at) { there += at == node ? bytes : 0; });
+  return there;
+}
+
+// What a task writes first of the program's own memory will stay where the task runs, and decide where others do: if
+// that is more than what it could follow, it has nothing to follow. A page at the edge that somebody else has written,
+// or a few parameters, would draw all of it to themselves.
+inputs_place cheapest_with_user_memory(const policy_machine& m, int own_node, const task_view& task,
+                                       std::uint64_t push_threshold_bytes) {
+  byte_tally tally;
+  std::uint64_t placed = 0, unplaced = 0;
+  flow::for_each_moved_input(task.regions(), &task.frame(), [&](std::uint64_t bytes, int node) {
+    tally.add(bytes, node, 1);
+    placed += node >= 0 ? bytes : 0;
+  });
+  flow::for_each_unplaced_output(task.regions(), &task.frame(), [&](std::uint64_t bytes) { unplaced += bytes; });
+  if (placed < unplaced) return {policy::here, true, 0};
+  if (tally.total_bytes() < push_threshold_bytes) return {};
+  const int node = tally.cheapest_node(m, own_node, false, byte_tally::ties::leave);
+  return {node, false, bytes_read_on(node, task)};
+}
+
 }  // namespace
 
 // Where two inputs lie on two nodes, and neither is larger, the task goes to the node whose input was there first. The
@@ -40,20 +65,21 @@ weighed_inputs weigh(flow::frame& task) {
 //
 // Where one input has more than half of the bytes its node is the cheapest, whatever the rest, on any machine whose
 // costs obey the triangle inequality: going elsewhere costs more for that half than it can save for the other.
-inputs_place cheapest_for_inputs(const policy_machine& m, int own_node, flow::frame& task,
+inputs_place cheapest_for_inputs(const policy_machine& m, int own_node, const task_view& task,
                                  std::uint64_t push_threshold_bytes) {
-  const weighed_inputs all = weigh(task);
+  if (flow::names_user_memory(&task.frame())) [[unlikely]]
+    return cheapest_with_user_memory(m, own_node, task, push_threshold_bytes);
+  const weighed_inputs all = weigh(task.frame());
   if (all.bytes < push_threshold_bytes || all.bytes == 0) return {policy::here, all.bytes == 0, 0};
   if (all.main != nullptr) {
     const int node = all.main->source->node;
     if (node >= 0 && m.has_worker[static_cast<std::size_t>(node)]) return {node, false, all.main->bytes};
   }
   byte_tally tally;
-  flow::for_each_moved_input(&task, [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
+  flow::for_each_moved_input(nullptr, &task.frame(),
+                             [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
   const int node = tally.cheapest_node(m, own_node, false, byte_tally::ties::leave);
-  std::uint64_t there = 0;
-  flow::for_each_input(&task, [&](std::uint64_t bytes, int at) { there += at == node ? bytes : 0; });
-  return {node, false, there};
+  return {node, false, bytes_read_on(node, task)};
 }
 
 }  // namespace weir::place

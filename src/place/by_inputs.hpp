@@ -17,11 +17,13 @@ inline constexpr const char* push_threshold_meaning = "a task that reads less st
 
 struct inputs_place {
   int node = policy::here;
-  bool reads_nothing = false;
+  // It reads nothing; or less of the program's own memory has a place than the task is the first to write.
+  bool nothing_to_follow = false;
   std::uint64_t bytes = 0;  // that lie there
 };
-// O(inputs) and, if none of them has more than half of all bytes, O(nodes x nodes touched).
-inputs_place cheapest_for_inputs(const policy_machine&, int own_node, flow::frame& task,
+// Of the program's own memory what is written counts as an input, for it stays where it is: O(chunks of it), some ns
+// each. Of data: O(inputs) and, if none of them has more than half of all bytes, O(nodes x nodes touched).
+inputs_place cheapest_for_inputs(const policy_machine&, int own_node, const task_view& task,
                                  std::uint64_t push_threshold_bytes);
 
 }  // namespace weir::place

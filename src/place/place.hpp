@@ -30,6 +30,6 @@ policy_machine seen_by_policies(const machine::description&, const std::vector<i
 // As policy::observe() and policy::place(). What they throw is said, once for each policy object, and nodes that do
 // not exist or have no worker; the task then stays `here`.
 void tell(policy&, const policy::event&, atomic<bool>& said) noexcept;
-policy::wish ask(policy&, const policy_machine&, flow::frame& task, const policy::asker&, atomic<bool>& said) noexcept;
+policy::wish ask(policy&, const policy_machine&, const task_view&, const policy::asker&, atomic<bool>& said) noexcept;
 
 }  // namespace weir::place

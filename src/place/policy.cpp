@@ -37,17 +37,20 @@ void policy::observe(const event&) {}
 
 void task_view::visit_inputs(void (*f)(void*, const part&), void* to) const {
   bool updated = false;
-  flow::visit_inputs(
+  flow::visit_data_inputs(
       frame_,
       [&](const flow::access& a) {
         updated = a.kind() == flow::waiter_kind::update;
         return std::uint64_t{a.bytes};
       },
-      [&](std::uint64_t bytes, int node) { f(to, {bytes, node, updated}); });
+      [&](std::uint64_t bytes, int node) {
+        f(to, {bytes, node, updated});
+      });
+  flow::for_each_user_input(regions_, frame_, [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
 }
 
 void task_view::visit_outputs(void (*f)(void*, const part&), void* to) const {
-  flow::for_each_output(frame_, [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
+  flow::for_each_output(regions_, frame_, [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
 }
 
 namespace place {
@@ -99,11 +102,11 @@ policy::wish checked(policy::wish w, const policy_machine& m) {
 
 }  // namespace
 
-policy::wish ask(policy& p, const policy_machine& m, flow::frame& task, const policy::asker& who,
+policy::wish ask(policy& p, const policy_machine& m, const task_view& task, const policy::asker& who,
                  atomic<bool>& said) noexcept {
   policy::wish w;
   guarded(said, "the task stays where it became ready, and so do others of which this is true",
-          [&] { w = checked(p.place(task_view(task), who), m); });
+          [&] { w = checked(p.place(task, who), m); });
   return w;
 }
 

@@ -40,7 +40,7 @@ TEST(registry, the_papers_compositions) {
   EXPECT_EQ(parse("interleave").outputs, flow::allocation::interleaved);
   EXPECT_EQ(parse("fifo").outputs, flow::allocation::first_touch);
   EXPECT_EQ(parse("node-queues").discipline, policy::queues::nodes);
-  for (const char* name : {"push-inputs", "push-outputs", "push-weighted", "local"})
+  for (const char* name : {"follow", "push-inputs", "push-outputs", "push-weighted", "local"})
     EXPECT_TRUE(parse(name).places) << name;
   for (const char* name : {"fifo", "steal", "deferred", "interleave", "node-queues"})
     EXPECT_FALSE(parse(name).places) << name;

@@ -19,19 +19,36 @@ struct part {
   bool updated = false;
 };
 
+// Of the program's own memory.
+struct range {
+  std::uintptr_t first;
+  std::uint64_t bytes;
+  detail::access_mode mode;
+};
+
 class test_task {
  public:
-  test_task(const std::vector<part>& inputs, const std::vector<part>& outputs) : sources_(inputs.size()) {
-    const std::size_t bytes = detail::align_up(detail::closure_offset(static_cast<unsigned>(outputs.size()), static_cast<unsigned>(inputs.size()), 64), 64);
+  test_task(const std::vector<part>& inputs, const std::vector<part>& outputs, const std::vector<range>& own = {})
+      : sources_(inputs.size()) {
+    const std::size_t accesses = inputs.size() + own.size();
+    const std::size_t bytes = detail::align_up(
+        detail::closure_offset(static_cast<unsigned>(outputs.size()), static_cast<unsigned>(accesses), 64), 64);
     frame_ = new (std::aligned_alloc(64, bytes)) flow::frame();
     frame_->versions = static_cast<std::uint16_t>(outputs.size());
-    frame_->accesses = static_cast<std::uint16_t>(inputs.size());
+    frame_->accesses = static_cast<std::uint16_t>(accesses);
     for (unsigned i = 0; i < inputs.size(); i++) {
       auto& a = *new (frame_->access_at(i)) flow::access();
       a.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(inputs[i].updated ? flow::waiter_kind::update : flow::waiter_kind::read);
       a.bytes = inputs[i].bytes;
       sources_[i].node = static_cast<std::int16_t>(inputs[i].node);
       a.source = &sources_[i];
+    }
+    for (unsigned i = 0; i < own.size(); i++) {
+      auto& a = *new (frame_->access_at(static_cast<unsigned>(inputs.size()) + i)) flow::access();
+      a.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(kind_of(own[i].mode));
+      a.bytes = own[i].bytes;
+      a.set_place(own[i].first, flow::access::reads_range);
+      frame_->unusual = flow::frame::has_ranges;
     }
     for (unsigned i = 0; i < outputs.size(); i++) {
       auto& v = *new (frame_->version_at(i)) flow::version();
@@ -46,6 +63,12 @@ class test_task {
   flow::frame* get() { return frame_; }
 
  private:
+  // Of an access whose task's records say nothing of its own.
+  static flow::waiter_kind kind_of(detail::access_mode mode) {
+    if (mode == detail::access_mode::in) return flow::waiter_kind::read;
+    return mode == detail::access_mode::out ? flow::waiter_kind::covered_overwrite : flow::waiter_kind::covered_update;
+  }
+
   flow::frame* frame_;
   std::vector<flow::version> sources_;
 };
@@ -68,6 +91,11 @@ class test_view {
     policies_.clear();
     return *this;
   }
+  // Where the program's own memory lies, for what is asked from here on.
+  test_view& knowing(const memory::regions& r) {
+    regions_ = &r;
+    return *this;
+  }
   test_view& without_worker(int node) {
     has_worker_[static_cast<std::size_t>(node)] = 0;
     list_workers();
@@ -83,7 +111,8 @@ class test_view {
       found->second.object->begin(seen_);
     }
     atomic<bool> said{false};
-    const policy::wish w = place::ask(*found->second.object, seen_, *task, {0, node_, running}, said);
+    const policy::wish w =
+        place::ask(*found->second.object, seen_, task_view(*task, regions_), {0, node_, running}, said);
     EXPECT_FALSE(said.load(std::memory_order_relaxed));
     return w;
   }
@@ -93,6 +122,10 @@ class test_view {
   int ask(const std::string& name, const std::vector<part>& inputs, const std::vector<part>& outputs = {}) {
     test_task t(inputs, outputs);
     return ask(name, t.get());
+  }
+  policy::wish ask_wish(const std::string& name, const std::vector<range>& own) {
+    test_task t({}, {}, own);
+    return ask_wish(name, t.get());
   }
 
  private:
@@ -107,6 +140,7 @@ class test_view {
   machine::description machine_;
   std::vector<char> has_worker_;
   policy_machine seen_;
+  const memory::regions* regions_ = nullptr;
   std::string parameters_;
   std::map<std::string, chosen> policies_;
   int node_;

@@ -27,7 +27,11 @@ struct page_range {
 };
 
 move_report move_pages_to(std::uintptr_t first, std::uintptr_t end, int node) {
-  const os::page_moves m = os::move_pages(reinterpret_cast<void*>(first * os::page_bytes()), end - first, host_nodes()[static_cast<std::size_t>(node)].os_index);
+  const std::size_t page = os::page_bytes();
+  void* const begin = reinterpret_cast<void*>(first * page);
+  const int os_node = host_nodes()[static_cast<std::size_t>(node)].os_index;
+  const os::page_moves m = os::move_pages(begin, end - first, os_node);
+  memory::tell_all_regions(begin, (end - first) * page, m.refused == 0 ? os_node : memory::place_unknown);
   return {end - first, m.moved, m.there, m.promised, m.refused, m.refused == 0 ? "" : std::strerror(m.error)};
 }
 

@@ -126,6 +126,10 @@ int scheduler::add_guest(int node) {
   return index;
 }
 
+void scheduler::set_user_memory(memory::regions& known) {
+  if (nodes_ > 1) user_memory_ = &known;
+}
+
 void scheduler::set_costs_of_updates(flow::shared& s) const {
   if (!s.several_nodes || s.mode != flow::allocation::deferred) return;
   s.moves_updates = true;
@@ -136,7 +140,9 @@ void scheduler::set_costs_of_updates(flow::shared& s) const {
 policy::wish scheduler::place(slot_queues& self, frame* f) {
   if (f->affinity >= 0) return f->affinity;
   if (!policy_.places || nodes_ < 2) return policy::here;
-  return place::ask(*policy_.object, seen_, *f, {self.index, self.node, self.running}, said_);
+  if (user_memory_ != nullptr && flow::names_user_memory(f)) [[unlikely]]
+    flow::find_user_memory(*user_memory_, f);
+  return place::ask(*policy_.object, seen_, task_view(*f, user_memory_), {self.index, self.node, self.running}, said_);
 }
 
 bool scheduler::wake_one_of_node(int node) {
@@ -152,8 +158,8 @@ void scheduler::note_hint(frame* f, const policy::wish& w, int here) const {
   const int at = w.node == policy::here ? here : w.node;
   std::uint64_t bytes = w.bytes == policy::wish::unknown ? 0 : w.bytes;
   const auto add = [&](std::uint64_t n, int node) { bytes += (node >= 0 && node == at) || w.initial ? n : 0; };
-  if (w.bytes == policy::wish::unknown) flow::for_each_input(f, add);
-  flow::for_each_output(f, add);
+  if (w.bytes == policy::wish::unknown) flow::for_each_input(user_memory_, f, add);
+  flow::for_each_output(user_memory_, f, add);
   f->hint = task_hint(bytes, f->ops->typical_ns.load(std::memory_order_relaxed)).bits();
 }
 

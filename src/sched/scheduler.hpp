@@ -114,6 +114,8 @@ class scheduler {
 
   // Data that are updated on another node may move there: at what cost not to.
   void set_costs_of_updates(flow::shared&) const;
+  // Where memory of the program's own lies. Before there are workers; outlives them.
+  void set_user_memory(memory::regions&);
 
   // Sends a task that became ready on `self` where its affinity or the policy wants it: to a node, or to the central
   // queue. False: it stays with `self`, which runs it next or keeps it with push_own(). Wakes workers of a node it
@@ -242,6 +244,7 @@ class scheduler {
   const bool charges_;     // tasks are placed, and thieves of other nodes weigh what it costs to take them
   const move_costs costs_;
   const hunting_ground ground_;
+  memory::regions* user_memory_ = nullptr;  // null: one node, or nobody keeps where it lies
   std::vector<atomic<slot_queues*>> slots_;
   atomic<int> slot_count_{0};
   atomic<int> dozing_{0};    // of those asleep: how many look again by themselves

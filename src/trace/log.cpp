@@ -88,7 +88,8 @@ void put(const std::vector<std::uint64_t>& edges, std::byte* to) {
 
 }  // namespace
 
-log::log(common& shared, int worker, int nodes, const memory::pools& buffers, std::vector<int> places)
+log::log(common& shared, int worker, int nodes, const memory::pools& buffers, const memory::regions& user_memory,
+         std::vector<int> places)
     : common_(shared),
       worker_(worker),
       nodes_(nodes),
@@ -98,6 +99,7 @@ log::log(common& shared, int worker, int nodes, const memory::pools& buffers, st
       reads_(nodes),
       writes_(nodes),
       buffers_(buffers),
+      user_memory_(user_memory),
       places_(std::move(places)) {}
 
 log::start log::begin(int& stolen_from, bool nested) const {
@@ -165,7 +167,7 @@ std::uint8_t log::name_index(const char* name) {
 void log::count_bytes(frame* f, int here, task_record& r) {
   if (nodes_ == 1) {
     flow::for_each_input_bytes(f, [&](std::uint64_t bytes) { r.read_local += bytes; });
-    flow::for_each_output(f, [&](std::uint64_t bytes, int) { r.write_local += bytes; });
+    flow::for_each_output(&user_memory_, f, [&](std::uint64_t bytes, int) { r.write_local += bytes; });
     reads_.bytes[0] += r.read_local;
     writes_.bytes[0] += r.write_local;
     if (r.read_local + r.write_local != 0) r.home = 0;
@@ -196,13 +198,13 @@ void log::count_bytes(frame* f, int here, task_record& r) {
       home = place;
     }
   };
-  flow::for_each_input(f, [&](std::uint64_t bytes, int place) {
+  flow::for_each_input(&user_memory_, f, [&](std::uint64_t bytes, int place) {
     count(bytes, place, r.read_local, r.read_remote, reads_);
     weigh(bytes, place);
   });
   if (most == 0 && f->affinity >= 0) home = f->affinity;
   const bool by_outputs = most == 0 && f->affinity < 0;
-  flow::for_each_output(f, [&](std::uint64_t bytes, int place) {
+  flow::for_each_output(&user_memory_, f, [&](std::uint64_t bytes, int place) {
     count(bytes, place, r.write_local, r.write_remote, writes_);
     if (by_outputs) weigh(bytes, place);
   });
@@ -278,7 +280,7 @@ bool log::append_usual(frame* f, start s, std::uint64_t end, int here) {
     ids[n++] = id;
     farthest |= mine - id;  // of another worker: that is far, too
   }
-  flow::for_each_output(f, [&](std::uint64_t bytes, int) { written += bytes; });
+  flow::for_each_output(&user_memory_, f, [&](std::uint64_t bytes, int) { written += bytes; });
   if ((gap | duration | read | written) >> 32 != 0) [[unlikely]] return false;
 
   const bool near = farthest >> 32 == 0 && n > 0, has_local = (read | written) != 0;

@@ -67,7 +67,8 @@ struct traffic_matrix {
 class alignas(cache_line_bytes) log {
  public:
   // `places`: of which it samples the bytes in buffers now and then.
-  log(common&, int worker, int nodes, const memory::pools& buffers, std::vector<int> places);
+  log(common&, int worker, int nodes, const memory::pools& buffers, const memory::regions& user_memory,
+      std::vector<int> places);
 
   // What has to be known before a task's body runs.
   struct start {
@@ -138,6 +139,7 @@ class alignas(cache_line_bytes) log {
   std::array<name_slot, name_slots> names_;
   traffic_matrix reads_, writes_;
   const memory::pools& buffers_;
+  const memory::regions& user_memory_;
   const std::vector<int> places_;
   std::unique_ptr<std::byte[]> open_;
   std::size_t open_bytes_ = 0;

@@ -65,8 +65,9 @@ std::vector<int> places_of(int worker, int node) {
 
 recorder::recorder(std::string path, std::size_t most_memory_bytes) : path_(checked(std::move(path))), common_(folder_of(path_), most_memory_bytes / log::chunk_bytes) {}
 
-log& recorder::make_log(int worker, int node, int nodes, const memory::pools& buffers) {
-  auto made = std::make_unique<log>(common_, worker, nodes, buffers, places_of(worker, node));
+log& recorder::make_log(int worker, int node, int nodes, const memory::pools& buffers,
+                        const memory::regions& user_memory) {
+  auto made = std::make_unique<log>(common_, worker, nodes, buffers, user_memory, places_of(worker, node));
   std::lock_guard guard(mutex_);
   return *logs_.emplace_back(std::move(made));
 }

@@ -27,7 +27,7 @@ class recorder {
   explicit recorder(std::string path, std::size_t most_memory_bytes = default_memory_bytes);
 
   // A worker's log; called by that worker.
-  log& make_log(int worker, int node, int nodes, const memory::pools& buffers);
+  log& make_log(int worker, int node, int nodes, const memory::pools& buffers, const memory::regions& user_memory);
 
   // When no worker writes any more: the file, if any task ran. The first recorder of a process to come here gets `path`,
   // the others path.2.json and so on. Throws weir::error; then there is no file, or one

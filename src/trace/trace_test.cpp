@@ -40,6 +40,7 @@ struct trace_test : testing::Test {
 
   fs::path folder;
   memory::pools buffers{os::pretended_memory(), {0}, true};
+  memory::regions user_memory{os::pretended_memory(), {0}};
 };
 
 // What a merge shows, in its order.
@@ -72,7 +73,7 @@ struct seen : visitor {
 
 TEST_F(trace_test, logs_are_merged_in_order_of_time) {
   common shared(folder.string(), 100);
-  log first(shared, 0, 1, buffers, {0}), second(shared, 1, 1, buffers, {0});
+  log first(shared, 0, 1, buffers, user_memory, {0}), second(shared, 1, 1, buffers, user_memory, {0});
   for (int i = 0; i < 100; i++) {
     run_task(first, "a");
     wait_for_tick(first);
@@ -95,7 +96,7 @@ TEST_F(trace_test, logs_are_merged_in_order_of_time) {
 TEST_F(trace_test, what_memory_does_not_hold_is_laid_aside_in_a_file_without_a_name) {
   constexpr std::size_t tasks = 100'000;
   common shared(folder.string(), 1);
-  log l(shared, 0, 1, buffers, {});
+  log l(shared, 0, 1, buffers, user_memory, {});
   for (std::size_t i = 0; i < tasks; i++) run_task(l, i % 2 == 0 ? "even" : "odd");
   EXPECT_TRUE(fs::is_empty(folder));
   seen s;
@@ -108,7 +109,7 @@ TEST_F(trace_test, what_memory_does_not_hold_is_laid_aside_in_a_file_without_a_n
 
 TEST_F(trace_test, tasks_that_find_no_room_are_counted) {
   common shared((folder / "gone").string(), 1);
-  log l(shared, 0, 1, buffers, {});
+  log l(shared, 0, 1, buffers, user_memory, {});
   for (int i = 0; i < 50'000; i++) run_task(l, "x");
   seen s;
   EXPECT_EQ(merge(shared, {&l}, s), 0u);
@@ -119,7 +120,7 @@ TEST_F(trace_test, tasks_that_find_no_room_are_counted) {
 // The memory of a name may hold another one for the next task, and names may share a place in the table.
 TEST_F(trace_test, names_are_copied) {
   common shared(folder.string(), 100);
-  log l(shared, 0, 1, buffers, {});
+  log l(shared, 0, 1, buffers, user_memory, {});
   std::vector<std::string> expected;
   char changing[32];
   std::vector<std::string> many(2000);
@@ -144,7 +145,7 @@ TEST_F(trace_test, names_are_copied) {
 // A task that waits runs others meanwhile: they are written down first, and yet began later.
 TEST_F(trace_test, tasks_within_tasks_keep_when_they_began) {
   common shared(folder.string(), 100);
-  log l(shared, 0, 1, buffers, {});
+  log l(shared, 0, 1, buffers, user_memory, {});
   std::map<std::string, std::uint64_t> begin;
   const auto nest = [&](const auto& self, int depth, const std::string& name) -> void {
     frame f;
@@ -175,7 +176,7 @@ TEST_F(trace_test, tasks_within_tasks_keep_when_they_began) {
 
 TEST_F(trace_test, where_a_task_came_from_and_how_it_ended) {
   common shared(folder.string(), 100);
-  log l(shared, 2, 1, buffers, {});
+  log l(shared, 2, 1, buffers, user_memory, {});
   run_task(l, "own");
   run_task(l, "stolen", 7);
   frame pushed, back;
@@ -205,7 +206,7 @@ TEST_F(trace_test, where_a_task_came_from_and_how_it_ended) {
 
 TEST_F(trace_test, ids_tell_tasks_apart) {
   common shared(folder.string(), 100);
-  log first(shared, 0, 1, buffers, {}), second(shared, 1, 1, buffers, {});
+  log first(shared, 0, 1, buffers, user_memory, {}), second(shared, 1, 1, buffers, user_memory, {});
   std::set<task_id> ids;
   for (int i = 0; i < 1000; i++)
     for (log* l : {&first, &second}) {
@@ -239,7 +240,7 @@ about one_worker() {
 TEST_F(trace_test, without_tasks_there_is_no_file_and_each_runtime_has_its_own) {
   const auto run = [&](int tasks) {
     recorder r((folder / "t.json").string());
-    log& l = r.make_log(0, 0, 1, buffers);
+    log& l = r.make_log(0, 0, 1, buffers, user_memory);
     for (int i = 0; i < tasks; i++) run_task(l, "x");
     r.write(one_worker());
   };
@@ -254,7 +255,7 @@ TEST_F(trace_test, without_tasks_there_is_no_file_and_each_runtime_has_its_own) 
 TEST_F(trace_test, a_full_disk_leaves_no_half_of_a_file) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   recorder r("/dev/full");
-  run_task(r.make_log(0, 0, 1, buffers), "x");
+  run_task(r.make_log(0, 0, 1, buffers, user_memory), "x");
   try {
     r.write(one_worker());
     ADD_FAILURE();
@@ -266,7 +267,7 @@ TEST_F(trace_test, a_full_disk_leaves_no_half_of_a_file) {
 
 TEST_F(trace_test, names_with_anything_in_them_become_json) {
   recorder r((folder / "t.json").string());
-  log& l = r.make_log(0, 0, 1, buffers);
+  log& l = r.make_log(0, 0, 1, buffers, user_memory);
   run_task(l, "q\"b\\n\nx\x01\xc3\xa9\xff\xed\xa0\x80");
   r.write(one_worker());
   std::stringstream text;

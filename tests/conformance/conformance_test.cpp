@@ -114,6 +114,37 @@ TEST_P(conformance, a_stencil_and_its_statistics) {
   EXPECT_LE(s.pushes, s.tasks);
 }
 
+// The same on memory of the program's own, in two arrays.
+TEST_P(conformance, a_stencil_on_own_memory_and_its_statistics) {
+  watchdog dog(60);
+  runtime rt(options(6));
+  std::vector<double> now(blocks * cells), next(blocks * cells);
+  const auto block = [](std::vector<double>& of, std::size_t b) { return std::span(of).subspan(b * cells, cells); };
+  bytes declared;
+  for (std::size_t b = 0; b < blocks; b++)
+    rt.spawn({.name = "fill"}, out(ref(block(now, b))), [b](std::span<double> s) {
+      for (std::size_t i = 0; i < cells; i++) s[i] = static_cast<double>((b * cells + i) * (b * cells + i) % 101);
+    });
+  declared.written += blocks * cells * sizeof(double);
+  for (std::size_t t = 0; t < iterations; t++) {
+    for (std::size_t b = 0; b < blocks; b++) {
+      const std::span<double> left = b == 0 ? std::span<double>() : block(now, b - 1).last(halo);
+      const std::span<double> right = b + 1 == blocks ? std::span<double>() : block(now, b + 1).first(halo);
+      rt.spawn({.name = "relax"}, in(ref(left)), in(ref(block(now, b))), in(ref(right)), out(ref(block(next, b))),
+               relax);
+      declared.read += (left.size() + cells + right.size()) * sizeof(double);
+      declared.written += cells * sizeof(double);
+    }
+    std::swap(now, next);
+  }
+  rt.wait();
+  EXPECT_EQ(now, stencil_in_order());
+  const statistics s = rt.stats();
+  EXPECT_EQ(s.tasks, blocks * (iterations + 1));
+  EXPECT_EQ(sum(s.read_bytes_by_distance), declared.read);
+  EXPECT_EQ(sum(s.write_bytes_by_distance), declared.written);
+}
+
 TEST_P(conformance, updates_streams_and_nested_tasks) {
   watchdog dog(60);
   runtime rt(options(5));

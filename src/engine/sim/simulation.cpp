@@ -131,8 +131,8 @@ std::uint64_t simulation::transfers_ns(int node, frame* f) const {
           scheduler_.costs().ns_per_byte()[static_cast<std::size_t>(at) * static_cast<std::size_t>(seen_.nodes) +
                                            static_cast<std::size_t>(node)];
   };
-  flow::for_each_input(f, add);
-  flow::for_each_output(f, add);
+  flow::for_each_input(nullptr, f, add);
+  flow::for_each_output(nullptr, f, add);
   return static_cast<std::uint64_t>(ns);
 }
 

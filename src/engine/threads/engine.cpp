@@ -127,6 +127,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       substitutes_(stack_, substitutes_parked_per_worker * worker_cpus.size(), [this](substitute& self, os::stack_bounds stack) { substitute_main(self, stack); }) {
   shared_.traced = recorder_ != nullptr;
   scheduler_.set_costs_of_updates(shared_);
+  scheduler_.set_user_memory(shared_.user_memory);
   if (given_up_.claim_failure()) given_up_.note_failure(nullptr);  // no more of them
   prepare_asymmetric_fences();
   for (std::size_t i = 0; i < m.cpus.size(); i++) {
@@ -322,7 +323,9 @@ slot& engine::make_worker(int worker) {
   if (worker_begins_) worker_begins_(scheduler_, worker);
   auto made = std::make_unique<slot>(*this, shared_, scheduler_.slot(worker), true);
   slot& mine = *made;
-  if (recorder_ != nullptr) mine.log = &recorder_->make_log(worker, mine.queues.node, machine_.node_count(), shared_.buffers);
+  if (recorder_ != nullptr)
+    mine.log =
+        &recorder_->make_log(worker, mine.queues.node, machine_.node_count(), shared_.buffers, shared_.user_memory);
   if (shared_.several_nodes)
     for (memory::pools* p : {&shared_.frames, &shared_.buffers}) p->warm_up(mine.queues.node);
   slots_.set(worker, std::move(made));

@@ -212,7 +212,8 @@ const char* engine::run_logged(slot& s, frame* f) {
 }
 
 void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
-  const std::optional<task_view> task = f != nullptr ? std::optional<task_view>(*f) : std::nullopt;
+  const std::optional<task_view> task =
+      f != nullptr ? std::optional<task_view>(std::in_place, *f, &shared_.user_memory) : std::nullopt;
   scheduler_.tell_policy({what, s.index(), s.queues.node, task ? &*task : nullptr});
 }
 
@@ -279,8 +280,10 @@ void engine::count_bytes(slot& s, frame* f) {
       by_class[0].add(bytes);  // the system does not tell: first touch by this very task, as far as anybody knows
     }
   };
-  flow::for_each_input(f, [&](std::uint64_t bytes, int node) { count(s.read_bytes, bytes, node); });
-  flow::for_each_output(f, [&](std::uint64_t bytes, int node) { count(s.written_bytes, bytes, node); });
+  flow::for_each_input(&shared_.user_memory, f,
+                       [&](std::uint64_t bytes, int node) { count(s.read_bytes, bytes, node); });
+  flow::for_each_output(&shared_.user_memory, f,
+                        [&](std::uint64_t bytes, int node) { count(s.written_bytes, bytes, node); });
 }
 
 }  // namespace weir::engine

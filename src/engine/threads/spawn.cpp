@@ -23,11 +23,13 @@ const char* name_of(const task_options& o) { return o.name != nullptr ? o.name :
 
 // With the node in place of what was said by near().
 task_options with_node(flow::context& c, const task_options& o) {
-  if (o.affinity.node != placement::of_datum || o.affinity.required)
-    throw usage_error(std::string("task ") + name_of(o) +
-                      ": affinity names a datum by near(), and a node or `required` beside it; expected one of them");
+  const bool of_memory = o.affinity.datum == nullptr;
+  if (o.affinity.node != (of_memory ? placement::of_memory : placement::of_datum) || o.affinity.required)
+    throw usage_error(std::string("task ") + name_of(o) + ": affinity names " + (of_memory ? "memory" : "a datum") +
+                      " by near(), and a node or `required` beside it; expected one of them");
   task_options placed = o;
-  placed.affinity = prefer(flow::node_near(c, *o.affinity.datum, name_of(o)));
+  placed.affinity = prefer(of_memory ? flow::node_near(c, o.affinity.memory, o.affinity.memory_bytes)
+                                     : flow::node_near(c, *o.affinity.datum, name_of(o)));
   return placed;
 }
 
@@ -62,7 +64,7 @@ frame* engine::create_with_care(scope_state* scope, const detail::task_ops* ops,
   slot& s = current();
   if (s.spawns_until_check-- == 0) throttle(s);
   if (o.affinity.node != -1 || o.affinity.required) {
-    if (o.affinity.datum != nullptr) return flow::create_frame(s.flow, scope, ops, with_node(s.flow, o), size);
+    if (o.affinity.names_memory()) return flow::create_frame(s.flow, scope, ops, with_node(s.flow, o), size);
     check_affinity(o);
   }
   return flow::create_frame(s.flow, scope, ops, o, size);

@@ -6,9 +6,11 @@
 // stealing, as in the paper (section 3.2), the initial data are spread by chance: whoever is idle first gets most.
 // Instead they go to the workers' nodes in turn, as under "dependence easy placement", a round robin with a stride
 // (../README.md says whose). Children of a task that has data of its own stay with it: it has been placed, and they
-// are part of it.
+// are part of it. The same is done with memory of the program's own that no task has written yet (weir::ref): where it
+// is first written is where it stays.
 #include "place/built_in.hpp"
 #include "place/by_inputs.hpp"
+#include "place/turns.hpp"
 
 namespace weir::place {
 namespace {
@@ -22,19 +24,17 @@ class local final : public policy {
                     "tasks in a row, of those that only write, that go to one worker's node"))) {}
 
   wish place(const task_view& task, const asker& who) override {
-    const inputs_place at = cheapest_for_inputs(machine(), who.node, task.frame(), push_threshold_bytes_);
-    return at.reads_nothing ? spread(task.frame(), who) : wish(at.node, false, at.bytes);
+    const inputs_place at = cheapest_for_inputs(machine(), who.node, task, push_threshold_bytes_);
+    return at.nothing_to_follow ? spread(task, who) : wish(at.node, false, at.bytes);
   }
 
  private:
-  wish spread(flow::frame& task, const asker& who) {
-    std::uint64_t written = 0;
-    bool placed = false;
-    flow::for_each_output(&task, [&](std::uint64_t bytes, int node) {
-      written += bytes;
-      placed |= node != detail::node_unknown;
+  wish spread(const task_view& task, const asker& who) {
+    std::uint64_t placed = 0, unplaced = 0;
+    flow::for_each_output(task.regions(), &task.frame(), [&](std::uint64_t bytes, int node) {
+      (node == detail::node_unknown ? unplaced : placed) += bytes;
     });
-    if (placed || written < push_threshold_bytes_) return here;
+    if (placed >= unplaced || unplaced < push_threshold_bytes_) return here;
     if (who.running != nullptr && bytes_of(*who.running) >= push_threshold_bytes_) return here;
     const std::size_t turn = turns_.next(who.index) / stride_;
     return {machine().node_of_worker[turn % machine().node_of_worker.size()], true};
@@ -42,27 +42,10 @@ class local final : public policy {
   static std::uint64_t bytes_of(flow::frame& task) {
     std::uint64_t bytes = 0;
     const auto add = [&](std::uint64_t n, int) { bytes += n; };
-    flow::for_each_input(&task, add);
-    flow::for_each_output(&task, add);
+    flow::for_each_input(nullptr, &task, add);
+    flow::for_each_output(nullptr, &task, add);
     return bytes;
   }
-
-  // How many a thread has sent so far.
-  class turns {
-   public:
-    std::uint32_t next(int thread) {
-      atomic<std::uint32_t>& mine = of_[static_cast<std::size_t>(thread) % of_.size()].sent;
-      const std::uint32_t now = mine.load(std::memory_order_relaxed);
-      mine.store(now + 1, std::memory_order_relaxed);  // two threads that share one may lose a turn
-      return now;
-    }
-
-   private:
-    struct alignas(cache_line_bytes) counter {
-      atomic<std::uint32_t> sent{0};
-    };
-    std::vector<counter> of_{1024};
-  };
 
   const std::uint64_t push_threshold_bytes_;
   const std::uint32_t stride_;

@@ -12,7 +12,7 @@ class push_inputs final : public policy {
       : push_threshold_bytes_(p.bytes("threshold", usual_push_threshold_bytes, push_threshold_meaning)) {}
   memory outputs() const override { return memory::at_creation; }
   wish place(const task_view& task, const asker& who) override {
-    const inputs_place at = cheapest_for_inputs(machine(), who.node, task.frame(), push_threshold_bytes_);
+    const inputs_place at = cheapest_for_inputs(machine(), who.node, task, push_threshold_bytes_);
     return {at.node, false, at.bytes};
   }
 

@@ -49,6 +49,19 @@ class pools {
   bool nothing_is_in_use() const { return true; }  // `live` is what tests look at
 };
 
+// Nobody asks where user memory lies.
+class regions {
+ public:
+  regions(os::memory_backend&, const std::vector<int>&) {}
+  template <class F>
+  void for_each_part(std::uintptr_t, std::uint64_t bytes, F&& f) const {
+    f(bytes, place_unknown);
+  }
+  void read(std::uintptr_t, std::uint64_t) {}
+  void before_write(std::uintptr_t, std::uint64_t) {}
+  void written(std::uintptr_t, std::uint64_t, int) {}
+};
+
 class cache {
  public:
   cache(pools&, int) {}

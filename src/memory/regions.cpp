@@ -1,0 +1,342 @@
+// Where pages of the program's own memory lie: asked for in batches, written down, looked at again.
+#include "memory/regions.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <tuple>
+#include <utility>
+
+namespace weir::memory {
+namespace {
+
+// Pages that the system is asked about at a time. More: more of the asking thread's stack. Fewer: more calls, 300 ns
+// each.
+constexpr std::size_t pages_a_call = 128;
+// Tasks on small ranges ask for their neighbours, too: so many pages, from a multiple of that. More: asked in vain,
+// 100 ns a page, where what lies there is not used. Fewer: more calls.
+constexpr std::size_t pages_around = 16;
+
+// Regions that ask the system, so that whoever moves pages can tell them. Never destroyed: moves may be static
+// objects'.
+struct registry {
+  std::mutex mutex;
+  std::vector<regions*> all;
+
+  static registry& only() {
+    static registry& r = *new registry;
+    return r;
+  }
+};
+
+// Bytes by node, told when there are too many nodes to remember, and at the end.
+class parts {
+ public:
+  parts(void (*tell)(void*, std::uint64_t, int), void* to) : tell_(tell), to_(to) {}
+  ~parts() { tell_all(); }
+  parts(const parts&) = delete;
+  parts& operator=(const parts&) = delete;
+
+  void add(std::uint64_t bytes, int node) {
+    if (used_ != 0 && parts_[last_].node == node) {
+      parts_[last_].bytes += bytes;
+      return;
+    }
+    for (last_ = 0; last_ < used_; last_++)
+      if (parts_[last_].node == node) {
+        parts_[last_].bytes += bytes;
+        return;
+      }
+    if (used_ == parts_.size()) tell_all();
+    last_ = used_++;
+    parts_[last_] = {bytes, node};
+  }
+
+ private:
+  void tell_all() {
+    for (std::size_t i = 0; i < used_; i++) tell_(to_, parts_[i].bytes, parts_[i].node);
+    used_ = 0;
+  }
+  struct part {
+    std::uint64_t bytes;
+    int node;
+  };
+  std::array<part, 16> parts_;
+  std::size_t used_ = 0, last_ = 0;
+  void (*const tell_)(void*, std::uint64_t, int);
+  void* const to_;
+};
+
+}  // namespace
+
+regions::regions(os::memory_backend& backend, std::vector<int> os_nodes)
+    : os_(backend),
+      os_nodes_(std::move(os_nodes)),
+      page_bits_(static_cast<unsigned>(std::bit_width(os::page_bytes()) - 1)),
+      chunk_bits_(page_bits_ + static_cast<unsigned>(std::bit_width(pages_per_chunk) - 1)),
+      several_nodes_(os_nodes_.size() > 1),
+      pretends_(backend.pretends()),
+      system_tells_(!pretends_) {
+  if (!several_nodes_ || pretends_) return;
+  const os::fork_shield shield;
+  std::lock_guard guard(registry::only().mutex);
+  registry::only().all.push_back(this);
+}
+
+regions::~regions() {
+  if (!several_nodes_ || pretends_) return;
+  const os::fork_shield shield;
+  std::lock_guard guard(registry::only().mutex);
+  std::erase(registry::only().all, this);
+}
+
+std::size_t regions::chunks() const {
+  std::lock_guard guard(growth_);
+  return chunks_.size();
+}
+
+// Null: there is no memory for it, or no such address; what lies there stays unknown.
+regions::chunk* regions::make_chunk(std::uintptr_t n) noexcept {
+  if (n >> (address_levels * level_bits) != 0) return nullptr;
+  std::lock_guard guard(growth_);
+  try {
+    atomic<branch*>& b = root_[n >> (2 * level_bits)];
+    if (b.load(std::memory_order_relaxed) == nullptr)
+      b.store(branches_.emplace_back(std::make_unique<branch>()).get(), std::memory_order_release);
+    atomic<leaf*>& l = b.load(std::memory_order_relaxed)->leaves[(n >> level_bits) % fan_out];
+    if (l.load(std::memory_order_relaxed) == nullptr)
+      l.store(leaves_.emplace_back(std::make_unique<leaf>()).get(), std::memory_order_release);
+    atomic<chunk*>& c = l.load(std::memory_order_relaxed)->chunks[n % fan_out];
+    if (c.load(std::memory_order_relaxed) == nullptr)
+      c.store(chunks_.emplace_back(std::make_unique<chunk>(n)).get(), std::memory_order_release);
+    return c.load(std::memory_order_relaxed);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void regions::chunk::set(std::size_t page, state s) {
+  atomic<std::uint64_t>& word = words[page / per_word];
+  const std::uint64_t others = word.load(std::memory_order_relaxed) & ~(std::uint64_t{0xffff} << shift_of(page));
+  word.store(others | std::uint64_t{s} << shift_of(page), std::memory_order_relaxed);
+}
+
+void regions::chunk::sum_up() {
+  std::array<std::uint32_t, std::tuple_size_v<decltype(shares)>> found{};
+  std::size_t used = 0, last = 0;
+  std::uint32_t without_place = 0;
+  bool same = true;
+  const state first = at(0);
+  const auto add = [&](state s, std::uint32_t pages) {
+    same &= s == first;
+    if (s < first_node) {
+      without_place += pages;
+      s = never_asked;
+    }
+    if (used > found.size()) return;
+    if (used != 0 && (found[last] & 0xffff) != s)
+      for (last = 0; last < used && (found[last] & 0xffff) != s;) last++;
+    if (last == used) {
+      used++;
+      if (used > found.size()) return;
+      found[last] = s;
+    }
+    found[last] += pages << 16;
+  };
+  for (std::size_t page = 0; page < pages_per_chunk; page += per_word) {
+    const std::uint64_t word = words[page / per_word].load(std::memory_order_relaxed);
+    if (word == (word & 0xffff) * in_all) add(static_cast<state>(word), per_word);
+    else
+      for (std::size_t i = 0; i < per_word; i++) add(at(page + i), 1);
+  }
+  unplaced.store(static_cast<std::uint16_t>(without_place), std::memory_order_relaxed);
+  for (std::size_t i = 0; i < found.size(); i++)
+    shares[i].store(used <= found.size() ? found[i] : 0, std::memory_order_relaxed);
+  all.store(same ? first : mixed, std::memory_order_relaxed);
+}
+
+template <class F>
+bool regions::chunk::for_each_share(F&& f) const {
+  std::array<std::uint32_t, std::tuple_size_v<decltype(shares)>> seen;
+  std::size_t pages = 0;
+  for (std::size_t i = 0; i < seen.size(); i++) {
+    seen[i] = shares[i].load(std::memory_order_relaxed);
+    pages += seen[i] >> 16;
+  }
+  if (pages != pages_per_chunk) return false;
+  for (const std::uint32_t s : seen)
+    if (s >> 16 != 0) f(s >> 16, static_cast<state>(s & 0xffff));
+  return true;
+}
+
+void regions::chunk::forget() {
+  std::lock_guard guard(lock);
+  for (atomic<std::uint64_t>& w : words) w.store(0, std::memory_order_relaxed);
+  sum_up();
+}
+
+// Chunks that lie on one node are one look each, whole chunks that lie on several one for each node; elsewhere four
+// pages in a row on one node are one.
+void regions::walk(std::uintptr_t first, std::uint64_t bytes, told tell, void* to) const {
+  parts found(tell, to);
+  const std::uint64_t page_size = page_bytes();
+  while (bytes != 0) {
+    const chunk* const c = chunk_of(first);
+    const std::uint64_t here = std::min(bytes, bytes_left_in_chunk(first));
+    const state all = c == nullptr ? never_asked : c->all.load(std::memory_order_relaxed);
+    const bool by_shares =
+        all == mixed && here == chunk_bytes() &&
+        c->for_each_share([&](std::uint64_t pages, state s) { found.add(pages * page_size, node_in(s)); });
+    if (all != mixed) found.add(here, node_in(all));
+    for (std::uint64_t done = 0; all == mixed && !by_shares && done < here;) {
+      const std::size_t page = page_in_chunk(first + done);
+      const state s = c->at(page);
+      const bool whole_word = page % chunk::per_word == 0 && ((first + done) & (page_size - 1)) == 0 &&
+                              c->words[page / chunk::per_word].load(std::memory_order_relaxed) == s * chunk::in_all;
+      const std::uint64_t step =
+          whole_word ? chunk::per_word * page_size : page_size - ((first + done) & (page_size - 1));
+      found.add(std::min(step, here - done), node_in(s));
+      done += step;
+    }
+    first += here;
+    bytes -= here;
+  }
+}
+
+// Calls f(chunk, first page, end page) for those that there is memory for.
+template <class F>
+void regions::for_each_chunk(std::uintptr_t first, std::uint64_t bytes, F&& f) {
+  while (bytes != 0) {
+    const std::uint64_t here = std::min(bytes, bytes_left_in_chunk(first));
+    chunk* c = const_cast<chunk*>(chunk_of(first));
+    if (c == nullptr) c = make_chunk(first >> chunk_bits_);
+    if (c != nullptr) f(*c, page_in_chunk(first), page_in_chunk(first + here - 1) + 1);
+    first += here;
+    bytes -= here;
+  }
+}
+
+bool regions::is_to_be_asked(const chunk& c, state s, asked_by who) const {
+  if (s == absent)
+    return who == asked_by::writer ||
+           c.asked_at.load(std::memory_order_relaxed) != barriers_.load(std::memory_order_relaxed);
+  return s == never_asked;
+}
+
+bool regions::nothing_to_ask(const chunk& c, std::size_t first, std::size_t end, asked_by who) const {
+  if (c.unplaced.load(std::memory_order_relaxed) == 0) return true;
+  for (; first < end; first++)
+    if (is_to_be_asked(c, c.at(first), who)) return false;
+  return true;
+}
+
+void regions::find_out(std::uintptr_t first, std::uint64_t bytes, asked_by who, int node) {
+  if (!several_nodes_) return;
+  for_each_chunk(first, bytes, [&](chunk& c, std::size_t from, std::size_t to) {
+    if (!nothing_to_ask(c, from, to, who)) find_out_in_chunk(c, from, to, who, node);
+  });
+}
+
+// Where there are nodes only in what is written down, a page lies where the first task ran that wrote it; or, if one
+// reads it before, with the program's own threads, which have written it then, on the first node.
+void regions::find_out_in_chunk(chunk& c, std::size_t first, std::size_t end, asked_by who, int node) {
+  if (system_tells_.load(std::memory_order_relaxed) && ask(c, first, end, who)) return;
+  if (pretends_ && who == asked_by::reader) node = 0;
+  if (node != place_unknown) set_all(c, first, end, on(node), true);
+}
+
+regions::state regions::state_of(int os_node) const {
+  const auto it = std::find(os_nodes_.begin(), os_nodes_.end(), os_node);
+  return it == os_nodes_.end() ? absent : on(static_cast<int>(it - os_nodes_.begin()));
+}
+
+// False: the system does not tell.
+bool regions::ask(chunk& c, std::size_t first, std::size_t end, asked_by who) {
+  if (who != asked_by::writer) {  // one has just written its own pages, and those beside may be about to be written
+    first -= first % pages_around;
+    end = std::min(pages_per_chunk, (end + pages_around - 1) / pages_around * pages_around);
+  }
+  const std::uint32_t barriers = barriers_.load(std::memory_order_relaxed);
+  while (first < end) {
+    std::array<const void*, pages_a_call> pages;
+    std::array<std::uint16_t, pages_a_call> numbers;
+    std::array<int, pages_a_call> nodes;
+    std::size_t n = 0;
+    for (; first < end && n < pages_a_call; first++) {
+      if (!is_to_be_asked(c, c.at(first), who)) continue;
+      pages[n] = reinterpret_cast<const void*>((c.number << chunk_bits_) + (first << page_bits_));
+      numbers[n++] = static_cast<std::uint16_t>(first);
+    }
+    if (n == 0) break;
+    if (!os_.nodes_of({pages.data(), n}, {nodes.data(), n})) {
+      system_tells_.store(false, std::memory_order_relaxed);
+      return false;
+    }
+    std::lock_guard guard(c.lock);
+    for (std::size_t i = 0; i < n; i++) c.set(numbers[i], state_of(nodes[i]));
+    c.asked_at.store(barriers, std::memory_order_relaxed);
+    c.sum_up();
+  }
+  return true;
+}
+
+void regions::set_all(chunk& c, std::size_t first, std::size_t end, state s, bool only_unplaced) {
+  std::lock_guard guard(c.lock);
+  for (; first < end; first++)
+    if (!only_unplaced || c.at(first) < first_node) c.set(first, s);
+  c.sum_up();
+}
+
+void regions::placed(std::uintptr_t first, std::uint64_t bytes, int node) {
+  if (!several_nodes_) return;
+  for_each_chunk(first, bytes, [&](chunk& c, std::size_t from, std::size_t to) {
+    set_all(c, from, to, node < 0 ? never_asked : on(node), false);
+  });
+}
+
+void regions::placed_by_system(std::uintptr_t first, std::uint64_t bytes, int os_node) {
+  placed(first, bytes, node_in(state_of(os_node)));
+}
+
+// One of each chunk's in turn; where a chunk has only a few that are known, the first one behind a random one. Returns
+// how many.
+std::size_t regions::choose_pages(std::span<const void*> pages, std::span<chunk*> of, std::span<state> believed) {
+  std::lock_guard guard(growth_);
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < pages.size() && !chunks_.empty(); i++) {
+    chunk& c = *chunks_[next_look_++ % chunks_.size()];
+    if (c.unplaced.load(std::memory_order_relaxed) == pages_per_chunk) continue;
+    std::size_t page = random_.below(pages_per_chunk), tried = 0;
+    while (c.at(page) < first_node && tried++ < pages_per_chunk) page = (page + 1) % pages_per_chunk;
+    believed[n] = c.at(page);
+    pages[n] = reinterpret_cast<const void*>((c.number << chunk_bits_) + (page << page_bits_));
+    of[n++] = &c;
+  }
+  return n;
+}
+
+void regions::look_again() {
+  if (!several_nodes_ || !system_tells_.load(std::memory_order_relaxed)) return;
+  std::unique_lock alone(looking_, std::try_to_lock);
+  if (!alone.owns_lock()) return;
+  const std::uint64_t now = os::now_ns();
+  if (now - looked_ns_ < look_interval_ns) return;
+  looked_ns_ = now;
+  barriers_.fetch_add(1, std::memory_order_relaxed);
+  std::array<const void*, pages_looked_at> pages;
+  std::array<chunk*, pages_looked_at> of;
+  std::array<state, pages_looked_at> believed;
+  std::array<int, pages_looked_at> nodes;
+  const std::size_t n = choose_pages(pages, of, believed);
+  if (n == 0 || !os_.nodes_of({pages.data(), n}, {nodes.data(), n})) return;
+  for (std::size_t i = 0; i < n; i++)
+    if (state_of(nodes[i]) != believed[i]) of[i]->forget();
+}
+
+void tell_all_regions(const void* first, std::size_t bytes, int os_node) {
+  const os::fork_shield shield;
+  std::lock_guard guard(registry::only().mutex);
+  for (regions* r : registry::only().all) r->placed_by_system(reinterpret_cast<std::uintptr_t>(first), bytes, os_node);
+}
+
+}  // namespace weir::memory

@@ -1,0 +1,171 @@
+// What is known of where the program's own memory lies, page by page: what placement, statistics and traces read of
+// memory that tasks name with weir::ref. README.md says who writes it down, and how it is kept.
+#pragma once
+
+#include "base/base.hpp"
+#include "memory/pools.hpp"
+#include "os/os.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace weir::memory {
+
+class regions {
+ public:
+  // `os_nodes[i]` is the system's number of node i. With one node nothing is ever written down or asked.
+  regions(os::memory_backend&, std::vector<int> os_nodes);
+  ~regions();
+  regions(const regions&) = delete;
+  regions& operator=(const regions&) = delete;
+
+  // Calls f(bytes, node) for what lies on a node, and f(bytes, place_unknown) for the rest. Once, where all of it lies
+  // in one place; else mostly once a node. Any thread, at any time. Some 3 ns for a page, or for a part of a chunk
+  // that lies on one node; for a longer range so much a chunk, and 35 ns for a chunk that is spread.
+  template <class F>
+  void for_each_part(std::uintptr_t first, std::uint64_t bytes, F&& f) const {
+    const chunk* const c = chunk_of(first);
+    if (bytes <= bytes_left_in_chunk(first)) [[likely]] {
+      state s = c == nullptr ? never_asked : c->all.load(std::memory_order_relaxed);
+      if (s == mixed && bytes <= page_bytes() - (first & (page_bytes() - 1))) s = c->at(page_in_chunk(first));
+      if (s != mixed) return f(bytes, node_in(s));
+    }
+    const auto tell = [](void* to, std::uint64_t n, int node) {
+      (*static_cast<std::remove_reference_t<F>*>(to))(n, node);
+    };
+    walk(first, bytes, tell, const_cast<void*>(static_cast<const void*>(std::addressof(f))));
+  }
+  // The node of the page, or place_unknown.
+  int node_of(std::uintptr_t address) const {
+    const chunk* const c = chunk_of(address);
+    return c == nullptr ? place_unknown : node_in(c->at(page_in_chunk(address)));
+  }
+
+  // A task is about to read it, or has: the system is asked about pages that nobody has asked about. Those that nobody
+  // has touched stay unknown, and are asked about again when a task has written them, or after a barrier.
+  void read(std::uintptr_t first, std::uint64_t bytes) { find_out(first, bytes, asked_by::reader, place_unknown); }
+  // A task is about to write it.
+  void before_write(std::uintptr_t first, std::uint64_t bytes) {
+    find_out(first, bytes, asked_by::creator, place_unknown);
+  }
+  // A task has written it, on this node: pages that are new are where the system says, or else on that node.
+  void written(std::uintptr_t first, std::uint64_t bytes, int node) { find_out(first, bytes, asked_by::writer, node); }
+  // Whoever moves pages, or tells the system where they are to come from, says so; place_unknown: they are to be asked
+  // about again.
+  void placed(std::uintptr_t first, std::uint64_t bytes, int node);
+  // As placed(), with the system's number of the node.
+  void placed_by_system(std::uintptr_t first, std::uint64_t bytes, int os_node);
+  // At a barrier: looks at a few pages that are thought to be known, and forgets the chunks of those that lie
+  // elsewhere now. One call of the system, for at most `pages_looked_at`, if the last one was `look_interval_ns` ago;
+  // else a look at the clock.
+  void look_again();
+
+  static constexpr std::size_t pages_looked_at = 64;
+  static constexpr std::uint64_t look_interval_ns = 10'000'000;
+  static constexpr std::size_t pages_per_chunk = 512;
+
+  std::size_t page_bytes() const { return std::size_t{1} << page_bits_; }
+  std::size_t chunk_bytes() const { return page_bytes() * pages_per_chunk; }
+  // Chunks written down so far.
+  std::size_t chunks() const;
+
+ private:
+  using state = std::uint16_t;  // of a page; from `first_node` on the node's index is added
+  static constexpr state never_asked = 0, absent = 1, first_node = 2, mixed = 0xffff;
+  static constexpr state on(int node) { return static_cast<state>(first_node + node); }
+  static constexpr int node_in(state s) { return s < first_node ? place_unknown : s - first_node; }
+
+  // 512 pages. Changed under its lock, read at any time: each state says all that is to be said about its page.
+  struct chunk {
+    static constexpr std::size_t per_word = sizeof(std::uint64_t) / sizeof(state);
+    static constexpr std::uint64_t in_all = 0x0001'0001'0001'0001;
+    explicit chunk(std::uintptr_t number_of_chunk) : number(number_of_chunk) {}
+
+    state at(std::size_t page) const {
+      return static_cast<state>(words[page / per_word].load(std::memory_order_relaxed) >> shift_of(page));
+    }
+    static unsigned shift_of(std::size_t page) { return static_cast<unsigned>(16 * (page % per_word)); }
+    // By who holds the lock.
+    void set(std::size_t page, state s);
+    void sum_up();
+    void forget();
+
+    // Calls f(pages, state) for each state, the unplaced ones together, if the chunk has few, and nobody changes it.
+    // False: look at the pages.
+    template <class F>
+    bool for_each_share(F&& f) const;
+
+    const std::uintptr_t number;     // address by chunk_bytes()
+    atomic<state> all{never_asked};  // what all pages are, or `mixed`
+    atomic<std::uint16_t> unplaced{pages_per_chunk};
+    // How many pages there are of which state: count << 16 | state. All zero if there are more states than that.
+    std::array<atomic<std::uint32_t>, 16> shares{};
+    atomic<std::uint32_t> asked_at{0};  // how many barriers there had been when absent pages were last asked about
+    spin_lock lock;
+    std::array<atomic<std::uint64_t>, pages_per_chunk / per_word> words{};
+  };
+  // A tree of addresses: 27 bits of a chunk's number. Nothing is taken out before the end.
+  static constexpr unsigned level_bits = 9, address_levels = 3;
+  static constexpr std::size_t fan_out = std::size_t{1} << level_bits;
+  struct leaf {
+    std::array<atomic<chunk*>, fan_out> chunks{};
+  };
+  struct branch {
+    std::array<atomic<leaf*>, fan_out> leaves{};
+  };
+
+  enum class asked_by : std::uint8_t { reader, creator, writer };
+
+  std::size_t page_in_chunk(std::uintptr_t address) const { return (address >> page_bits_) % pages_per_chunk; }
+  std::uint64_t bytes_left_in_chunk(std::uintptr_t a) const { return chunk_bytes() - (a & (chunk_bytes() - 1)); }
+  const chunk* chunk_of(std::uintptr_t address) const {
+    const std::uintptr_t n = address >> chunk_bits_;
+    if (n >> (address_levels * level_bits) != 0) [[unlikely]]
+      return nullptr;
+    const branch* const b = root_[n >> (2 * level_bits)].load(std::memory_order_acquire);
+    if (b == nullptr) return nullptr;
+    const leaf* const l = b->leaves[(n >> level_bits) % fan_out].load(std::memory_order_acquire);
+    return l == nullptr ? nullptr : l->chunks[n % fan_out].load(std::memory_order_acquire);
+  }
+  chunk* make_chunk(std::uintptr_t number) noexcept;
+  using told = void (*)(void* to, std::uint64_t bytes, int node);
+  void walk(std::uintptr_t first, std::uint64_t bytes, told, void* to) const;
+  void find_out(std::uintptr_t first, std::uint64_t bytes, asked_by, int node);
+  void find_out_in_chunk(chunk&, std::size_t first_page, std::size_t end_page, asked_by, int node);
+  bool nothing_to_ask(const chunk&, std::size_t first_page, std::size_t end_page, asked_by) const;
+  bool is_to_be_asked(const chunk&, state, asked_by) const;
+  std::size_t choose_pages(std::span<const void*> pages, std::span<chunk*> of, std::span<state> believed);
+  bool ask(chunk&, std::size_t first_page, std::size_t end_page, asked_by);
+  void set_all(chunk&, std::size_t first_page, std::size_t end_page, state, bool only_unplaced);
+  state state_of(int os_node) const;
+  template <class F>
+  void for_each_chunk(std::uintptr_t first, std::uint64_t bytes, F&& f);
+
+  os::memory_backend& os_;
+  const std::vector<int> os_nodes_;
+  const unsigned page_bits_, chunk_bits_;
+  const bool several_nodes_, pretends_;
+  atomic<bool> system_tells_;
+  atomic<std::uint32_t> barriers_{0};
+  std::array<atomic<branch*>, fan_out> root_{};
+  mutable std::mutex growth_;  // who adds to the tree holds it
+  std::vector<std::unique_ptr<leaf>> leaves_;
+  std::vector<std::unique_ptr<branch>> branches_;
+  std::vector<std::unique_ptr<chunk>> chunks_;
+  std::mutex looking_;  // who looks again holds it
+  std::uint64_t looked_ns_ = 0;
+  std::size_t next_look_ = 0;  // of chunks_
+  rng random_{1};
+};
+
+// What weir::move and weir::distribute have done, to all regions of this process that ask the system. The system's
+// number of the node; place_unknown: pages are somewhere else now.
+void tell_all_regions(const void* first, std::size_t bytes, int os_node);
+
+}  // namespace weir::memory

@@ -1,0 +1,158 @@
+// Where policies send tasks that name memory of the program's own.
+#include <gtest/gtest.h>
+
+#include "place/test_task.hpp"
+
+#include <set>
+
+namespace weir::place {
+namespace {
+
+using detail::access_mode;
+using wish = policy::wish;
+constexpr int here = policy::here;
+constexpr std::uintptr_t base = std::uintptr_t{1} << 40;
+
+// Pages of a machine with four nodes that are pretended.
+class own_memory : public testing::Test {
+ protected:
+  own_memory() { v.knowing(known); }
+  range pages(std::uint64_t first, std::uint64_t count, access_mode mode) const {
+    return {base + first * known.page_bytes(), count * known.page_bytes(), mode};
+  }
+  void lies_on(int node, std::uint64_t first, std::uint64_t count) {
+    known.placed(base + first * known.page_bytes(), count * known.page_bytes(), node);
+  }
+
+  memory::regions known{os::pretended_memory(), {0, 1, 2, 3}};
+  test_view v{machine::synthetic(4, 1)};
+};
+
+TEST_F(own_memory, is_followed_as_data_are) {
+  lies_on(1, 0, 4);
+  lies_on(2, 4, 8);
+  for (const char* policy : {"local", "push-inputs", "push-weighted", "follow"}) {
+    EXPECT_EQ(v.ask_wish(policy, {pages(0, 4, access_mode::in)}).node, 1) << policy;
+    EXPECT_EQ(v.ask_wish(policy, {pages(0, 12, access_mode::in)}).node, 2) << policy;
+    EXPECT_FALSE(v.ask_wish(policy, {pages(0, 12, access_mode::inout)}).initial) << policy;
+  }
+}
+
+TEST_F(own_memory, that_is_written_stays_where_it_is) {
+  lies_on(1, 0, 4);
+  lies_on(2, 4, 5);
+  for (const char* policy : {"local", "push-inputs", "push-outputs", "push-weighted", "follow"}) {
+    EXPECT_EQ(v.ask_wish(policy, {pages(0, 4, access_mode::out)}),
+              wish(1, false, v.ask_wish(policy, {pages(0, 4, access_mode::out)}).bytes))
+        << policy;
+    EXPECT_EQ(v.ask_wish(policy, {pages(0, 4, access_mode::out), pages(4, 5, access_mode::out)}).node, 2) << policy;
+  }
+  // Updated: read and written.
+  for (const char* policy : {"local", "follow"})
+    EXPECT_EQ(v.ask_wish(policy, {pages(0, 4, access_mode::inout), pages(4, 5, access_mode::in)}).node, 1) << policy;
+}
+
+TEST_F(own_memory, that_nobody_has_written_is_dealt_out) {
+  for (const char* policy : {"local", "follow"}) {
+    std::set<int> nodes;
+    for (int i = 0; i < 4; i++) {
+      const wish w = v.ask_wish(policy, {pages(0, 4, access_mode::out)});
+      EXPECT_TRUE(w.initial) << policy;
+      nodes.insert(w.node);
+    }
+    EXPECT_EQ(nodes.size(), 4u) << policy;
+  }
+}
+
+TEST_F(own_memory, a_few_pages_of_others_do_not_draw_what_is_new) {
+  lies_on(3, 0, 1);
+  EXPECT_TRUE(v.ask_wish("local", {pages(0, 8, access_mode::out)}).initial);
+  EXPECT_TRUE(v.ask_wish("local", {pages(0, 8, access_mode::inout)}).initial);
+  EXPECT_TRUE(v.ask_wish("local", {pages(0, 1, access_mode::in), pages(1, 7, access_mode::out)}).initial);
+  EXPECT_TRUE(v.ask_wish("follow", {pages(0, 8, access_mode::out)}).initial);
+  lies_on(3, 0, 5);
+  EXPECT_EQ(v.ask_wish("local", {pages(0, 8, access_mode::out)}).node, 3);
+  EXPECT_FALSE(v.ask_wish("local", {pages(0, 8, access_mode::out)}).initial);
+}
+
+TEST_F(own_memory, that_is_unknown_decides_nothing) {
+  for (const std::string& policy : policy_names()) {
+    if (!parse(policy).places) continue;
+    const wish w = v.ask_wish(policy, {pages(0, 4, access_mode::in)});
+    EXPECT_EQ(w.node, here) << policy;
+    EXPECT_FALSE(w.initial) << policy;
+  }
+}
+
+TEST_F(own_memory, is_unknown_where_nobody_keeps_it) {
+  test_view ignorant(machine::synthetic(4, 1));
+  for (const char* policy : {"local", "push-inputs", "push-outputs", "push-weighted", "follow"})
+    EXPECT_EQ(ignorant.ask_wish(policy, {pages(0, 4, access_mode::in)}).node, here) << policy;
+}
+
+TEST_F(own_memory, is_seen_by_policies_of_programs) {
+  lies_on(1, 0, 4);
+  lies_on(2, 4, 1);
+  test_task t({}, {}, {pages(0, 5, access_mode::inout), pages(5, 1, access_mode::out)});
+  const task_view seen(*t.get(), &known);
+  std::map<int, std::uint64_t> read, written;
+  seen.for_each_input([&](const task_view::part& p) { read[p.node] += p.bytes; });
+  seen.for_each_output([&](const task_view::part& p) { written[p.node] += p.bytes; });
+  const std::uint64_t page = known.page_bytes();
+  EXPECT_EQ(read, (std::map<int, std::uint64_t>{{1, 4 * page}, {2, page}}));
+  EXPECT_EQ(written, (std::map<int, std::uint64_t>{{1, 4 * page}, {2, page}, {-1, page}}));
+}
+
+// ---------------------------------------------------------------- follow
+
+TEST(follow, counts_outputs_as_well_as_inputs) {
+  test_view v(machine::synthetic(4, 1));
+  EXPECT_EQ(v.ask("follow", {{4096, 2}}), 2);
+  EXPECT_EQ(v.ask("follow", {{4096, 2}, {8192, 3}, {5000, 2}}), 2);
+  EXPECT_EQ(v.ask("follow", {{4096, 2}, {2049, 3, true}}), 3) << "an update is read and written";
+  EXPECT_EQ(v.ask("follow", {{1, 1}}), 1) << "however small";
+}
+
+TEST(follow, sizes_that_are_unknown_weigh_one_unit) {
+  test_view v(machine::synthetic(4, 1));
+  EXPECT_EQ(v.ask("follow", {{0, 1}, {0, 2}, {0, 2}}), 2);
+}
+
+TEST(follow, tasks_that_only_write_go_to_the_nodes_in_turn) {
+  test_view v(machine::synthetic(3, 2));
+  v.with("stride=2");
+  std::vector<int> nodes;
+  test_task t({}, {{4096, detail::node_unknown}});
+  for (int i = 0; i < 8; i++) nodes.push_back(v.ask("follow", t.get()));
+  EXPECT_EQ(nodes, (std::vector<int>{0, 0, 1, 1, 2, 2, 0, 0}));
+  EXPECT_TRUE(v.ask_wish("follow", t.get()).initial);
+}
+
+TEST(follow, chance_decides_between_equals_and_repeats_with_its_seed) {
+  test_view v(machine::synthetic(4, 1));
+  const auto choices = [&](const std::string& parameters) {
+    v.with(parameters);
+    std::string all;
+    for (int i = 0; i < 64; i++) all += std::to_string(v.ask("follow", {{4096, 1}, {4096, 3}, {64, 2}}));
+    return all;
+  };
+  const std::string one = choices("seed=1"), two = choices("seed=2");
+  EXPECT_EQ(one, choices("seed=1"));
+  EXPECT_NE(one, two);
+  for (const std::string& all : {one, two}) {
+    EXPECT_EQ(all.find_first_not_of("13"), std::string::npos) << all;
+    EXPECT_NE(all.find('1'), std::string::npos) << all;
+    EXPECT_NE(all.find('3'), std::string::npos) << all;
+  }
+}
+
+TEST(follow, memory_of_a_node_without_workers_is_served_by_a_near_one) {
+  test_view v(machine::synthetic(4, 1));
+  v.without_worker(2);
+  const int node = v.ask("follow", {{4096, 2}});
+  EXPECT_TRUE(node >= 0 && v.has_worker(node)) << node;
+  EXPECT_EQ(v.ask("follow", {{4096, 2}, {8192, 3}}), 3);
+}
+
+}  // namespace
+}  // namespace weir::place
