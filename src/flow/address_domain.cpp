@@ -78,9 +78,15 @@ void address_domain::make_records(context& c, frame* f) {
     } else if (fits(known.parts, a, task)) {
       for (const range_parts::part& p : known.parts->all) p.record->named_by = task;
     } else {
+      if (known.parts != nullptr && known.parts->is_up_to_date()) join(c, *known.parts);
       table_.cover(c, a.offset(), a.bytes, task);
     }
   });
+}
+
+// What a task writes that has many parts, all at rest.
+void address_domain::join(context& c, const range_parts& parts) {
+  for (const range_parts::part& p : parts.all) table_.take_out(c, *p.record);
 }
 
 // What records the task uses, and whether any is in several accesses. False: not all are known. With `by_address` they
@@ -96,6 +102,7 @@ bool address_domain::list_uses(frame* f, bool by_address) {
     const std::size_t before = uses_.size();
     const auto list = [&, how = use_of(a)](range_record& r) {
       named_twice_ |= std::exchange(r.named_by, task) == task;
+      r.note_named(table_.now());
       uses_.push_back({&r, i, how});
     };
     const range_table::found known = table_.find(a.offset(), a.bytes);

@@ -26,11 +26,13 @@ class address_domain {
   // exact repeat of a range costs one look-up, one that has parts a look at each of them, and any other O(log n) for
   // each record it touches. Throws std::bad_alloc.
   bool resolve(context& c, frame* f, frame*& parts) {
+    const std::uint32_t now = table_.tick();
     access* a = f->access_at(0);
     for (const access* end = a + f->accesses; a != end; a++) {
       if (a->wanted != nullptr) continue;  // a datum or stream
       range_record* const r = table_.find(a->offset(), a->bytes).record;
       if (r == nullptr) [[unlikely]] break;
+      r->note_named(now);
       bind(f, *a, *r);
     }
     if (a == f->access_at(f->accesses) && (f->accesses == 1 || !any_twice(f))) [[likely]] return true;
@@ -61,6 +63,7 @@ class address_domain {
   static bool any_twice(frame*);
   frame* resolve_parts(context&, frame*);
   void make_records(context&, frame*);
+  void join(context&, const range_parts&);
   bool fits(const range_parts*, const access&, std::uint32_t task) const;
   bool list_uses(frame*, bool by_address);
   void note_parts(context&, frame*) noexcept;

@@ -18,6 +18,11 @@ struct range_record {
   std::uint32_t generation = 0;  // how often it was taken out of use: who remembers it sees by this whether it is another
   std::uint32_t named_by = 0;    // number of the last task that named it, where that was noted; 0: of none
 
+  // When it was last named, by a clock that counts tasks. In a field that only data need otherwise, for its line is
+  // looked at anyway.
+  std::uint32_t named_at() const { return state.element_bytes; }
+  void note_named(std::uint32_t now) { state.element_bytes = now; }
+
   static constexpr std::uint64_t ground_users = version::while_current + version::one_view;
 
   std::uintptr_t end() const { return first + state.bytes; }

@@ -46,6 +46,7 @@ range_record& range_table::take_record(std::uintptr_t first, std::uintptr_t end,
   unused_.pop_back();
   r.begin(first, end - first, runtime_);
   r.named_by = task;
+  r.note_named(now_);
   return r;
 }
 
@@ -71,15 +72,41 @@ void range_table::clear(context& c, slot& s) noexcept {
   s = {};
 }
 
+// Remembered by a part of its hash, in a place that another part says.
+void range_table::note_eviction(const slot& s) noexcept {
+  evictions_++;
+  if (gone_ == nullptr) return;
+  const std::uint64_t h = mixed(s.first, s.bytes());
+  gone_[(h >> shift_) * line * remembered_per_slot + (h >> 8) % (line * remembered_per_slot)] =
+      static_cast<std::uint32_t>(h);
+}
+
+// True: too much comes back that went to make room.
+bool range_table::note_addition(std::uintptr_t first, std::uint64_t bytes) noexcept {
+  if (gone_ == nullptr) return false;
+  const std::uint64_t h = mixed(first, bytes);
+  std::uint32_t& here = gone_[(h >> shift_) * line * remembered_per_slot + (h >> 8) % (line * remembered_per_slot)];
+  if (here == static_cast<std::uint32_t>(h)) {
+    here = 0;
+    returns_++;
+  }
+  if (evictions_ < lines_ * line) return false;
+  const bool too_small = returns_ * evictions_per_return > evictions_;
+  evictions_ = returns_ = 0;
+  return too_small;
+}
+
 // An empty one for these bytes. Null: there is no memory.
 range_table::slot* range_table::slot_for(context& c, std::uintptr_t first, std::uint64_t bytes,
                                          std::uint32_t task) noexcept {
-  while (lines_ != 0 || grow()) {
+  if (lines_ == 0 || note_addition(first, bytes)) grow();
+  while (lines_ != 0) {
     const auto slots = window_in(slots_, shift_, first, bytes);
     for (slot& s : slots)
       if (s.entry == 0) return &s;
     for (slot& s : slots)
-      if (may_go(s, task)) {
+      if (may_evict() && may_go(s, task)) {
+        note_eviction(s);
         clear(c, s);
         return &s;
       }
@@ -101,10 +128,14 @@ bool range_table::move_to(slot* wider, unsigned shift) const noexcept {
 
 bool range_table::grow() noexcept {
   for (std::size_t lines = lines_ == 0 ? first_lines : 2 * lines_;; lines *= 2) {
-    std::unique_ptr<slot[]> wider(new (std::nothrow) slot[(lines + 1) * line]());
+    const std::size_t slots = (lines + 1) * line;
+    std::unique_ptr<slot[]> wider(new (std::nothrow) slot[slots]());
     if (wider == nullptr) return false;
     const auto shift = static_cast<unsigned>(64 - std::countr_zero(lines));
     if (!move_to(wider.get(), shift)) continue;
+    gone_.reset(lines * line < slots_before_eviction ? nullptr
+                                                     : new (std::nothrow) std::uint32_t[slots * remembered_per_slot]());
+    evictions_ = returns_ = 0;
     memory_ = std::move(wider);
     slots_ = memory_.get();
     shift_ = shift;
@@ -181,19 +212,19 @@ void range_table::clear_bound(context& c, std::uintptr_t bound, std::uintptr_t f
                               std::uint32_t task) {
   range_record* const r = reaching_across(bound);
   if (r == nullptr) return;
-  if (may_go(*r, task)) return take_out(c, *r);
+  if (may_go(*r, task) && is_out_of_use(*r)) return take_out(c, *r);
   reserve(3);
   cut(c, *r, first, end, task);
 }
 
-// What is at rest inside gives way to records that are larger.
+// What is at rest and out of use inside gives way to records that are larger.
 void range_table::fill(context& c, std::uintptr_t first, std::uintptr_t end, std::uint32_t task) {
   std::uintptr_t known = first;  // up to here there are records
   std::uintptr_t at = first;     // and up to here nothing is left that may go
   while (known < end) {
     range_record* r = index_.find(at).record();
     if (r != nullptr && r->first >= end) r = nullptr;
-    if (r != nullptr && may_go(*r, task)) {
+    if (r != nullptr && may_go(*r, task) && is_out_of_use(*r)) {
       at = r->end();
       take_out(c, *r);
       continue;

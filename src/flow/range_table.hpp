@@ -66,8 +66,8 @@ class range_table {
   }
 
   // Makes sure that records begin and end where this range does, and that there is one for each of its bytes. Records
-  // that reach across its ends are cut if tasks use them, or the task of this number names them, and else taken out.
-  // All in the range are named by that task then. Throws std::bad_alloc: what has changed until then matters to nobody.
+  // that reach across its ends are cut, or taken out if they are at rest and out of use. All in the range are named by the
+  // task of this number then. Throws std::bad_alloc: what has changed until then matters to nobody.
   void cover(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task);
   // That a range has parts, for find(). If there is no memory it will not be found.
   void note_parts(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
@@ -76,6 +76,9 @@ class range_table {
     return r.named_by != task && !keeps_all_ && r.is_forgettable();
   }
   void take_out(context&, range_record&) noexcept;
+  // One more task names ranges. Records remember when that was.
+  std::uint32_t tick() { return ++now_; }
+  std::uint32_t now() const { return now_; }
 
   // Of a record that was cut, by any thread: nobody looks at it any more.
   void give_back(range_record&) noexcept;
@@ -104,13 +107,26 @@ class range_table {
   };
   // A range is in one of so many slots that lie side by side, in two lines of a cache. Windows begin at every line.
   static constexpr std::size_t window = 8, line = 4, first_lines = 4;
+  // A smaller table grows rather than have anything go.
+  static constexpr std::size_t slots_before_eviction = 4096;
+  // If more of those that go are named again, one in so many, the table is too small.
+  static constexpr std::size_t evictions_per_return = 16;
+  // It is seen of those that went so many slots' evictions ago.
+  static constexpr std::size_t remembered_per_slot = 4;
   static constexpr std::size_t first_records = 8, most_in_chunk = 512;
 
   static std::span<slot, window> window_in(slot* slots, unsigned shift, std::uintptr_t first, std::uint64_t bytes) {
-    const std::uint64_t mixed = (first ^ bytes << 20) * 0x9e3779b97f4a7c15u;
-    return std::span<slot, window>(slots + (mixed >> shift) * line, window);
+    return std::span<slot, window>(slots + (mixed(first, bytes) >> shift) * line, window);
+  }
+  static std::uint64_t mixed(std::uintptr_t first, std::uint64_t bytes) {
+    return (first ^ bytes << 20) * 0x9e3779b97f4a7c15u;
   }
   bool may_go(const slot&, std::uint32_t task) const;
+  // It was not named while twice as many tasks came as there are records: who goes over all again and again is faster.
+  bool is_out_of_use(const range_record& r) const { return now_ - r.named_at() > 2 * index_.size() + 16; }
+  bool may_evict() const { return lines_ * line >= slots_before_eviction; }
+  void note_eviction(const slot&) noexcept;
+  bool note_addition(std::uintptr_t first, std::uint64_t bytes) noexcept;
   void clear(context&, slot&) noexcept;
   slot* slot_for(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
   bool grow() noexcept;
@@ -132,8 +148,11 @@ class range_table {
   slot* slots_ = no_slots.data();
   unsigned shift_ = 63;
   std::unique_ptr<slot[]> memory_;
+  std::unique_ptr<std::uint32_t[]> gone_;  // part of the hash of what went
+  std::size_t evictions_ = 0, returns_ = 0;
   std::size_t lines_ = 0;
   range_index index_;
+  std::uint32_t now_ = 0;
   std::vector<std::unique_ptr<range_record[]>> chunks_;
   std::size_t records_ = 0;  // in all chunks
   std::vector<range_record*> unused_;  // has room for all records
