@@ -8,9 +8,9 @@
 // memory.
 //
 // in(x) and out(x) of the same datum in one task read the old version and write a new one. Groups
-// (in(std::vector<data<T>>), or of streams with pop_each and push_each) give the body a weir::views<T>.
-// ref(span) is user memory: dependences by address range, no renaming. It stays where it is; tasks are placed by where
-// that is, and by policy `local` those that write it first are dealt out to all nodes.
+// (in(std::vector<data<T>>), of ranges in(std::vector<memory_range<T>>), or of streams with pop_each and push_each) give
+// the body a weir::views<T>. ref(span) is user memory: dependences by address range, no renaming. It stays where it is;
+// tasks are placed by where that is, and by policy `local` those that write it first are dealt out to all nodes.
 #pragma once
 
 #include <weir/data.hpp>
@@ -18,9 +18,17 @@
 #include <weir/stream.hpp>
 
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace weir {
+
+// Memory of the program, as ref() returns it; for variables and for groups of them.
+template <class T>
+struct memory_range {
+  std::span<T> memory;
+};
+
 namespace detail {
 
 enum class access_mode : std::uint8_t { in, out, inout };
@@ -43,9 +51,9 @@ struct stream_group_access {
   std::span<const stream<T>> members;
   std::size_t count;
 };
-template <class T>
-struct address_range {
-  std::span<T> memory;
+template <class T, access_mode Mode>
+struct address_group_access {
+  std::span<const memory_range<T>> members;
 };
 
 template <class T> inline constexpr bool is_span = false;
@@ -54,6 +62,23 @@ template <class T> inline constexpr bool is_handle = false;
 template <class T> inline constexpr bool is_handle<data<T>> = true;
 template <class T> inline constexpr bool is_handle<slice<T>> = true;
 template <class T> inline constexpr bool is_handle<stream<T>> = true;
+template <class T> inline constexpr bool is_handle<memory_range<T>> = true;
+
+template <class T>
+constexpr void check_is_memory() {
+  static_assert(!is_handle<std::remove_const_t<T>>,
+                "weir: weir::ref(x) names memory of your own, and this is no memory but a handle of weir's; expected "
+                "in(x), out(x) or inout(x) of a weir::data or of what weir::ref(memory) returned, or a stream's "
+                "push(n), pop(n), peek(n) or tick(n)");
+}
+
+template <class T>
+refused refuse_constant() {
+  static_assert(never<T>,
+                "weir: out() and inout() say that the task writes, and the memory in ref() is const; expected "
+                "in(ref(memory)), or memory that is not const");
+  return {};
+}
 
 template <class Call>
 refused refuse_streams() {
@@ -86,19 +111,39 @@ template <class T> detail::stream_group_access<T, detail::stream_mode::peek> pee
 
 // User memory, which must outlive the task. Overlapping ranges order tasks as if they ran one after the other in
 // creation order.
-template <class T> detail::address_range<T> ref(std::span<T> memory) { return {memory}; }
-template <class T> detail::address_range<T> ref(std::vector<T>& v) { return {std::span<T>(v)}; }
-template <class T> detail::address_range<const T> ref(const std::vector<T>& v) { return {std::span<const T>(v)}; }
-template <class T> detail::address_range<T> ref(T& object) {
-  static_assert(!detail::is_handle<std::remove_const_t<T>>,
-                "weir: weir::ref(x) names memory of your own, and this is no memory but a handle of weir's; expected "
-                "in(x), out(x) or inout(x) of a weir::data, or a stream's push(n), pop(n), peek(n) or tick(n)");
+template <class T> memory_range<T> ref(std::span<T> memory) { return {memory}; }
+template <class T> memory_range<T> ref(std::vector<T>& v) {
+  detail::check_is_memory<T>();
+  return {std::span<T>(v)};
+}
+template <class T> memory_range<const T> ref(const std::vector<T>& v) {
+  detail::check_is_memory<T>();
+  return {std::span<const T>(v)};
+}
+template <class T> memory_range<T> ref(T& object) {
+  detail::check_is_memory<T>();
   return {std::span<T>(&object, 1)};
 }
 
-template <class T> detail::address_access<const T, detail::access_mode::in> in(const detail::address_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
-template <class T> detail::address_access<T, detail::access_mode::out> out(const detail::address_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
-template <class T> detail::address_access<T, detail::access_mode::inout> inout(const detail::address_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
+template <class T> detail::address_access<const T, detail::access_mode::in> in(const memory_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
+template <class T> detail::address_access<T, detail::access_mode::out> out(const memory_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
+template <class T> detail::address_access<T, detail::access_mode::inout> inout(const memory_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
+
+// Groups: any number of ranges of one type, known when the task is spawned; they may overlap. spawn() looks at the
+// vector, and nobody after that.
+template <class T> detail::address_group_access<T, detail::access_mode::in> in(const std::vector<memory_range<T>>& g) { return {g}; }
+template <class T> detail::address_group_access<T, detail::access_mode::in> in(std::span<const memory_range<T>> g) { return {g}; }
+template <class T> detail::address_group_access<T, detail::access_mode::out> out(const std::vector<memory_range<T>>& g) { return {g}; }
+template <class T> detail::address_group_access<T, detail::access_mode::out> out(std::span<const memory_range<T>> g) { return {g}; }
+template <class T> detail::address_group_access<T, detail::access_mode::inout> inout(const std::vector<memory_range<T>>& g) { return {g}; }
+template <class T> detail::address_group_access<T, detail::access_mode::inout> inout(std::span<const memory_range<T>> g) { return {g}; }
+
+template <class T> detail::refused out(const memory_range<const T>&) { return detail::refuse_constant<T>(); }
+template <class T> detail::refused out(const std::vector<memory_range<const T>>&) { return detail::refuse_constant<T>(); }
+template <class T> detail::refused out(std::span<const memory_range<const T>>) { return detail::refuse_constant<T>(); }
+template <class T> detail::refused inout(const memory_range<const T>&) { return detail::refuse_constant<T>(); }
+template <class T> detail::refused inout(const std::vector<memory_range<const T>>&) { return detail::refuse_constant<T>(); }
+template <class T> detail::refused inout(std::span<const memory_range<const T>>) { return detail::refuse_constant<T>(); }
 
 // What no overload above takes, and what was refused already.
 inline detail::refused in(detail::refused) { return {}; }
@@ -107,13 +152,14 @@ inline detail::refused inout(detail::refused) { return {}; }
 template <class Call = void> detail::refused in(detail::anything) {
   static_assert(detail::never<Call>,
                 "weir: in() takes a weir::data, a part of one (x.first(n), x.last(n) or x.slice(offset, n)), a "
-                "std::vector<data<T>> or std::span<const data<T>>, or memory of your own as ref(memory)");
+                "std::vector<data<T>> or std::span<const data<T>>, or memory of your own as ref(memory), or a "
+                "std::vector of these");
   return {};
 }
 template <class Call = void> detail::refused out(detail::anything) {
   static_assert(detail::never<Call>,
                 "weir: out() takes a weir::data, a std::vector<data<T>> or std::span<const data<T>>, or memory of "
-                "your own as ref(memory)");
+                "your own as ref(memory), or a std::vector of these");
   return {};
 }
 template <class T> detail::refused out(const detail::slice<T>&) {
@@ -125,7 +171,7 @@ template <class T> detail::refused out(const detail::slice<T>&) {
 template <class Call = void> detail::refused inout(detail::anything) {
   static_assert(detail::never<Call>,
                 "weir: inout() takes a weir::data, a part of one (x.first(n), x.last(n) or x.slice(offset, n)), a "
-                "std::vector<data<T>>, or memory of your own as ref(memory)");
+                "std::vector<data<T>>, or memory of your own as ref(memory), or a std::vector of these");
   return {};
 }
 template <class T>

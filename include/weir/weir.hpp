@@ -27,3 +27,4 @@
 #include <weir/statistics.hpp>
 #include <weir/stream.hpp>
 #include <weir/task.hpp>
+#include <weir/views.hpp>

@@ -95,6 +95,12 @@ void accesses(weir::runtime& rt, const std::vector<weir::data<double>>& blocks, 
   rt.spawn(in(ref(v)), inout(ref(number)), [](std::span<const double>, std::span<double> n) { n[0] = 1; });
   rt.spawn(in(ref(constant)), out(ref(std::span(v).first(2))), [](auto, auto) {});
   rt.spawn(in(ref(std::as_const(number))), in(ref(std::span<double>(fixed))), [](auto, auto) {});
+  const std::vector ranges{ref(v), ref(std::span<double>(fixed)), ref(number)};
+  const std::vector<weir::memory_range<const double>> read_only{ref(constant), ref(std::as_const(v))};
+  rt.spawn(in(ranges), out(std::span(ranges).first(1)), inout(std::vector{ref(number)}), in(read_only),
+           [](weir::views<const double> r, weir::views<double> w, auto, weir::views<const double>) {
+             for (const std::span<const double> part : r) w.begin()[0][0] = part[0];
+           });
   rt.spawn(s.push(2), s.tick(std::size_t{1}), s.pop(1), [](std::span<int>, std::span<const int>) {});
   rt.spawn(weir::push_each(streams, 2), weir::pop_each(streams, 1), [](weir::views<int>, weir::views<const int>) {});
 }

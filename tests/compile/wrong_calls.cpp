@@ -119,6 +119,10 @@ rt.spawn(s, [](std::span<int>) {});
 // error: weir: weir::ref(x) does not say what the task does with the memory
 rt.spawn(ref(v), [](std::span<double>) {});
 
+// --- spawn: a group of memory
+// error: weir: weir::ref(x) does not say what the task does with the memory
+rt.spawn(std::vector{ref(v), ref(memory)}, [](weir::views<double>) {});
+
 // --- spawn: a vector of the program's
 // error: weir: an argument before the callable is no access
 rt.spawn(v, [](std::span<double>) {});
@@ -214,6 +218,41 @@ rt.spawn(in(ref(5)), [](auto x) { (void)x; });
 // --- ref: a datum
 // error: weir: weir::ref(x) names memory of your own
 rt.spawn(in(ref(x)), [](auto x) { (void)x; });
+
+// --- ref: a vector of data
+// error: weir: weir::ref(x) names memory of your own
+rt.spawn(in(ref(blocks)), [](auto x) { (void)x; });
+
+// --- ref: a vector of refs
+// error: weir: weir::ref(x) names memory of your own
+std::vector parts{ref(v), ref(memory)};
+rt.spawn(in(ref(parts)), [](auto x) { (void)x; });
+
+// --- ref: constant memory that the task is to write
+// error: weir: out() and inout() say that the task writes, and the memory in ref() is const
+rt.spawn(out(ref(std::as_const(v))), [](std::span<double> x) { x[0] = 1; });
+
+// --- ref: constant memory that the task is to update, as a group
+// error: weir: out() and inout() say that the task writes, and the memory in ref() is const
+const std::vector parts{ref(std::as_const(v))};
+rt.spawn(inout(parts), [](weir::views<double> all) { all[0][0] = 1; });
+
+// --- ref: a group that the task only reads
+// error: weir: the callable wants to write what the task only reads
+const std::vector parts{ref(v), ref(memory)};
+rt.spawn(in(parts), [](weir::views<double> all) { all[0][0] = 1; });
+
+// --- ref: a group of several types
+// error: weir: in() takes a weir::data
+rt.spawn(in(std::pair(ref(v), ref(offsets))), [](auto x) { (void)x; });
+
+// --- ref: a group of spans
+// error: weir: out() takes a weir::data
+rt.spawn(out(std::vector{memory, memory}), [](weir::views<double>) {});
+
+// --- ref: a body for one range
+// error: weir: the callable cannot be called with what its accesses give
+rt.spawn(out(std::vector{ref(memory)}), [](std::span<double>) {});
 
 // --- run: a callable with an argument
 // error: weir: run() takes one callable, which takes nothing or a weir::scope&

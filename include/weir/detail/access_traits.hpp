@@ -3,6 +3,7 @@
 
 #include <weir/access.hpp>
 #include <weir/detail/frame.hpp>
+#include <weir/views.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,19 +12,6 @@
 #include <type_traits>
 
 namespace weir {
-
-// The windows or blocks of a group of accesses, in the order of the group. Valid while the task's body runs.
-template <class T>
-class views {
- public:
-  views(detail::frame* f, unsigned first, unsigned count) : frame_(f), first_(first), count_(count) {}
-  std::size_t size() const noexcept { return count_; }
-  std::span<T> operator[](std::size_t i) const noexcept;
-
- private:
-  detail::frame* frame_;
-  unsigned first_, count_;
-};
 
 namespace detail {
 
@@ -124,6 +112,11 @@ std::span<const T> take_access(access& a) {
   return {static_cast<const T*>(p), a.bytes / sizeof(T)};
 }
 
+template <class T>
+std::span<T> own_memory_of(const access& a) {
+  return {reinterpret_cast<T*>(static_cast<std::uintptr_t>(a.offset())), a.bytes / sizeof(T)};
+}
+
 // One specialisation per kind of access: how many records it needs, how it fills them, what the body gets (void:
 // nothing).
 template <class A> struct access_traits;
@@ -177,8 +170,28 @@ struct access_traits<address_access<T, Mode>> {
   }
   static argument take(cursor& c, std::uint32_t) {
     if constexpr (Mode != access_mode::in) c.next_version();
-    const access& r = c.next_access();
-    return {reinterpret_cast<T*>(static_cast<std::uintptr_t>(r.offset())), r.bytes / sizeof(T)};
+    return own_memory_of<T>(c.next_access());
+  }
+};
+
+template <class T, access_mode Mode>
+struct access_traits<address_group_access<T, Mode>> {
+  using argument = views<std::conditional_t<Mode == access_mode::in, const T, T>>;
+  static constexpr bool is_group = true;
+  static std::size_t versions(const address_group_access<T, Mode>& g) {
+    return Mode == access_mode::in ? 0 : g.members.size();
+  }
+  static std::size_t accesses(const address_group_access<T, Mode>& g) { return g.members.size(); }
+  static std::size_t members(const address_group_access<T, Mode>& g) { return g.members.size(); }
+  static void put(cursor& c, const address_group_access<T, Mode>& g) {
+    for (const memory_range<T>& r : g.members)
+      put_range(c, reinterpret_cast<std::uintptr_t>(r.memory.data()), r.memory.size(), sizeof(T), Mode);
+  }
+  static argument take(cursor& c, std::uint32_t n) {
+    argument v(c.task, c.access_index(), n, group_of::own_memory);
+    if constexpr (Mode != access_mode::in) c.version += n;
+    c.access += n;
+    return v;
   }
 };
 
@@ -236,6 +249,7 @@ std::size_t windows_of(const Access& a) {
 template <class T>
 std::span<T> views<T>::operator[](std::size_t i) const noexcept {
   const auto index = first_ + static_cast<unsigned>(i);
+  if (what_ == detail::group_of::own_memory) return detail::own_memory_of<T>(*frame_->access_at(index));
   if constexpr (std::is_const_v<T>) {
     return detail::take_access<std::remove_const_t<T>>(*frame_->access_at(index));
   } else {

@@ -83,7 +83,9 @@ template <class T> inline constexpr bool names_stream = false;
 template <class T> inline constexpr bool names_stream<stream<T>> = true;
 template <class T> inline constexpr bool names_stream<std::vector<stream<T>>> = true;
 template <class T> inline constexpr bool names_memory = false;
-template <class T> inline constexpr bool names_memory<address_range<T>> = true;
+template <class T> inline constexpr bool names_memory<memory_range<T>> = true;
+template <class T> inline constexpr bool names_memory<std::vector<memory_range<T>>> = true;
+template <class T> inline constexpr bool names_memory<std::span<T>> = names_memory<std::remove_const_t<T>>;
 
 template <class T, class... Others>
 inline constexpr bool is_one_of = (std::is_same_v<T, Others> || ...);
