@@ -24,9 +24,10 @@ enum class dependences : std::uint8_t {
 
 class scope {
  public:
+  explicit scope(runtime& rt);
   // With dependences of its own it has a table of what its tasks name: some 3 KiB for a few ranges. Throws
   // std::bad_alloc.
-  explicit scope(runtime& rt, dependences among = dependences::shared);
+  scope(runtime& rt, dependences among);
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
   // Waits for what is left, without throwing. A failure that wait() has not thrown is said on standard error.

@@ -50,12 +50,13 @@ class resource_set {
     const access* a = f->access_at(0);
     for (const access* end = a + f->accesses; a != end; a++) {
       const waiter_kind kind = a->kind();
-      if (kind == waiter_kind::read) *to++ = a->wanted;  // an updated datum comes with its version
+      // An updated datum comes with its version. The lock of their domain is enough for ranges.
+      if (kind == waiter_kind::read && a->extra() != access::reads_range) *to++ = a->wanted;
       else if (kind == waiter_kind::window || kind == waiter_kind::skip) *to++ = a->stream;
     }
     version* v = f->version_at(0);
     for (const version* end = v + f->versions; v != end; v++)
-      if (v->owner != nullptr) *to++ = v->owner;  // else nobody will know of it
+      if (v->kind < detail::version_kind::range) *to++ = v->owner;
     count_ = static_cast<std::size_t>(to - held_);
   }
 

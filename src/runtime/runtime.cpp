@@ -342,8 +342,9 @@ runtime::open_end::~open_end() {
   state_->engine.notify_waiters();
 }
 
-scope::scope(runtime& rt, dependences among)
-    : runtime_(rt.state_.get()), state_(true, runtime_->engine.running_task()) {
+scope::scope(runtime& rt) : runtime_(rt.state_.get()), state_(true, runtime_->engine.running_task()) {}
+
+scope::scope(runtime& rt, dependences among) : scope(rt) {
   if (among == dependences::own) state_.ranges = flow::make_domain(runtime_->engine.current().flow).release();
 }
 
