@@ -1,7 +1,7 @@
 // Writing records: chunks, names, and what a frame tells about its task.
 #include "trace/log.hpp"
 
-#include "flow/range_parts.hpp"
+#include "flow/flow.hpp"
 #include "graph/graph.hpp"
 
 #include <fcntl.h>
