@@ -89,7 +89,9 @@ inline waiter* take_waiters(context& c, version& v) {
   return all;
 }
 inline bool last_version_of(context& c, frame* f) {
-  if (f->versions == 1) return true;
+  // Looked at before: once this version is gone the frame may be another's.
+  [[maybe_unused]] const std::uint16_t all = f->versions;
+  if (all == 1) return true;
   std::uint16_t before = 0;
   if (!c.alone) {
     before = f->live.fetch_sub(1, std::memory_order_acq_rel);
@@ -97,7 +99,7 @@ inline bool last_version_of(context& c, frame* f) {
     before = f->live.load(std::memory_order_relaxed);
     f->live.store(static_cast<std::uint16_t>(before - 1), std::memory_order_relaxed);
   }
-  WEIR_ASSERT(before > 0 && before <= f->versions);
+  WEIR_ASSERT(before > 0 && before <= all);
   return before == 1;
 }
 
