@@ -1,8 +1,8 @@
 // The ranges of user memory that tasks have named: records that do not overlap, found by their exact bytes with one
 // look-up, or by address; and for ranges that cover several records the list of these.
 //
-// Used by who has the right to match (README.md). Records of ranges at rest are overwritten by new ones, so the table
-// is as large as the backlog of tasks, or as what is named again and again if that is less.
+// Used by who has the right to match (README.md). New records overwrite those at rest, so the table is as large as the
+// backlog of tasks needs, or what is named again and again.
 #pragma once
 
 #include "flow/range_index.hpp"
