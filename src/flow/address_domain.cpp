@@ -241,7 +241,7 @@ void forget_all_domains(context& c) {
   for (const auto& d : c.common.ended) d->forget(c, true);
 }
 
-std::unique_ptr<address_domain> make_domain(context& c) { return std::make_unique<address_domain>(c.common); }
+std::unique_ptr<address_domain> make_domain(const shared& s) { return std::make_unique<address_domain>(s); }
 
 void end_domain(context& c, std::unique_ptr<address_domain> d) noexcept {
   {

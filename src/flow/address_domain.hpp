@@ -45,6 +45,8 @@ class address_domain {
   // No task that named its ranges is left.
   bool is_over() { return table_.is_unused(); }
   bool is_valid() { return table_.is_valid(); }
+  // After a wait for all its tasks there is something to be forgotten.
+  bool forgets_at_waits() const { return has_lost.load(std::memory_order_relaxed) || table_.keeps_all(); }
 
   spin_lock lock;
   atomic<bool> has_lost{false};  // a task that should have written some of its memory has failed
@@ -89,7 +91,7 @@ void end_of_wait(context&, address_domain&);
 // Of a runtime that has no tasks any more.
 void forget_all_domains(context&);
 // Of a scope whose tasks are done, or given up. Throws std::bad_alloc.
-std::unique_ptr<address_domain> make_domain(context&);
+std::unique_ptr<address_domain> make_domain(const shared&);
 void end_domain(context&, std::unique_ptr<address_domain>) noexcept;
 
 // That of a task.

@@ -79,6 +79,7 @@ class range_table {
   // One more task names ranges. Records remember when that was.
   std::uint32_t tick() { return ++now_; }
   std::uint32_t now() const { return now_; }
+  bool keeps_all() const { return keeps_all_; }
 
   // Of a record that was cut, by any thread: nobody looks at it any more.
   void give_back(range_record&) noexcept;

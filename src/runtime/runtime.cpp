@@ -79,6 +79,13 @@ void end_state(runtime_state* s, const Failed& failed, const Unasked& unasked) {
   let_go(s);
 }
 
+// Also by a thread for which the runtime has no place.
+void end_of_wait(engine::engine& e, flow::address_domain& d) {
+  if (!d.forgets_at_waits()) return;
+  const engine::slot_to_release here(e);
+  flow::end_of_wait(here->flow, d);
+}
+
 // For the destructor: nothing is thrown.
 void end_runtime(runtime_state* s) {
   end_state(s, [](const std::exception& e) { std::fprintf(stderr, "weir: at the end of a runtime: %s\n", e.what()); },
@@ -314,7 +321,7 @@ void runtime::wait() {
   if (e.in_task() || e.blocks_in_task()) throw usage_error("weir::runtime::wait() was called inside a task, which would wait for itself; use a weir::scope there");
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] {
     e.wait_until([&e] { return e.quiescent(); }, engine::permission::for_all());
-    flow::end_of_wait(e.current().flow, *e.shared().addresses);
+    detail::end_of_wait(e, *e.shared().addresses);
     e.shared().user_memory.look_again();
   });
   if (gave_up != nullptr) std::rethrow_exception(gave_up);
@@ -345,7 +352,7 @@ runtime::open_end::~open_end() {
 scope::scope(runtime& rt) : runtime_(rt.state_.get()), state_(true, runtime_->engine.running_task()) {}
 
 scope::scope(runtime& rt, dependences among) : scope(rt) {
-  if (among == dependences::own) state_.ranges = flow::make_domain(runtime_->engine.current().flow).release();
+  if (among == dependences::own) state_.ranges = flow::make_domain(runtime_->engine.shared()).release();
 }
 
 void scope::end_ranges() noexcept {
@@ -383,7 +390,7 @@ inline void scope::wait_by(WaitFor&& wait_for) {
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, state_, [&] {
     const engine::waited_for_inside waited_for(state_, e.where_running_task_is());
     wait_for(e);
-    if (state_.ranges != nullptr) flow::end_of_wait(e.current().flow, *state_.ranges);
+    if (state_.ranges != nullptr) detail::end_of_wait(e, *state_.ranges);
   });
   // In a task it is this wait that has failed; outside something else was found while it lasted.
   if (gave_up != nullptr && e.in_task()) std::rethrow_exception(gave_up);
