@@ -179,6 +179,7 @@ void regions::chunk::forget() {
 // pages in a row on one node are one.
 void regions::walk(std::uintptr_t first, std::uint64_t bytes, told tell, void* to) const {
   parts found(tell, to);
+  if (bytes > most_bytes_known) return found.add(bytes, place_unknown);
   const std::uint64_t page_size = page_bytes();
   while (bytes != 0) {
     const chunk* const c = chunk_of(first);
@@ -206,6 +207,7 @@ void regions::walk(std::uintptr_t first, std::uint64_t bytes, told tell, void* t
 // Calls f(chunk, first page, end page) for those that there is memory for.
 template <class F>
 void regions::for_each_chunk(std::uintptr_t first, std::uint64_t bytes, F&& f) {
+  if (bytes > most_bytes_known) return;
   while (bytes != 0) {
     const std::uint64_t here = std::min(bytes, bytes_left_in_chunk(first));
     chunk* c = const_cast<chunk*>(chunk_of(first));

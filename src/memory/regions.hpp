@@ -19,6 +19,9 @@ namespace weir::memory {
 
 class regions {
  public:
+  // Of longer ranges, 64 GiB, nothing is known: they lie nowhere in particular, and their chunks would take memory.
+  static constexpr std::uint64_t most_bytes_known = std::uint64_t{1} << 36;
+
   // `os_nodes[i]` is the system's number of node i. With one node nothing is ever written down or asked.
   regions(os::memory_backend&, std::vector<int> os_nodes);
   ~regions();

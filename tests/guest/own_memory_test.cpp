@@ -102,15 +102,13 @@ TEST_F(OwnMemory, ThatTheKernelHasMovedIsFoundAtABarrier) {
   expect_statistics_as_the_kernel_has_it(rt, "moved by others");
 }
 
-// Under the default policy an initialisation by tasks spreads, and what follows runs on its memory.
-TEST_F(OwnMemory, ThatTasksInitialiseIsSpread) {
+// Under the default policy tasks that initialise are dealt out, but idle workers may take them all; wherever it lies, it is
+// known.
+TEST_F(OwnMemory, ThatTasksInitialiseIsKnown) {
   runtime rt;
   for (std::size_t i = 0; i < nodes_.size(); i++)
     rt.spawn(out(ref(part(i))), [](auto x) { std::ranges::fill(x, static_cast<unsigned char>(1)); });
   rt.wait();
-  std::size_t used = 0;
-  for (const int node : nodes_) used += bytes_on(node) != 0 ? 1 : 0;
-  EXPECT_GE(used, 2u) << "all on one node";
   expect_statistics_as_the_kernel_has_it(rt, "initialised by tasks");
 }
 

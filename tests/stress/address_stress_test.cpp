@@ -42,7 +42,7 @@ constexpr std::size_t block = 64;
 class address_stress : public ::testing::Test {
  protected:
   // So few tasks at once that the memory they need is nothing beside what is measured.
-  static constexpr std::size_t most_ahead = 20'000;
+  static constexpr std::size_t most_ahead = 4'000;
 
   // A task with these accesses.
   template <class... Accesses>
