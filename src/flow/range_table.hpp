@@ -120,7 +120,8 @@ class range_table {
     return std::span<slot, window>(slots + (mixed(first, bytes) >> shift) * line, window);
   }
   static std::uint64_t mixed(std::uintptr_t first, std::uint64_t bytes) {
-    return (first ^ bytes << 20) * 0x9e3779b97f4a7c15u;
+    // Lengths go far apart, so that no two ranges of a program have all of it in common.
+    return (first + bytes * 0xc2b2ae3d27d4eb4fu) * 0x9e3779b97f4a7c15u;
   }
   bool may_go(const slot&, std::uint32_t task) const;
   // It was not named while twice as many tasks came as there are records: who goes over all again and again is faster.
