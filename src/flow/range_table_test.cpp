@@ -23,9 +23,9 @@ std::uint64_t new_seed() {
 
 class index_test : public ::testing::Test {
  protected:
-  void add(std::uintptr_t first, std::uint64_t bytes) {
+  void add(std::uintptr_t first, std::uint64_t size) {
     auto r = std::make_unique<range_record>();
-    r->begin(first, bytes, nullptr);
+    r->begin(first, size, nullptr);
     index.reserve(1);
     index.add(r.get());
     expected.emplace(first, std::move(r));
@@ -101,13 +101,13 @@ class table_test : public ::testing::Test {
     const visit here(c);
     table.forget(c, true);
   }
-  void cover(std::uintptr_t first, std::uint64_t bytes, std::uint32_t task = 1) {
+  void cover(std::uintptr_t first, std::uint64_t size, std::uint32_t task = 1) {
     const visit here(c);
-    table.cover(c, first, bytes, task);
+    table.cover(c, first, size, task);
   }
-  std::vector<std::uintptr_t> bounds(std::uintptr_t first, std::uint64_t bytes) {
+  std::vector<std::uintptr_t> bounds(std::uintptr_t first, std::uint64_t size) {
     std::vector<std::uintptr_t> b;
-    table.for_each_part(first, bytes, [&](const range_record& r) { b.push_back(r.first); });
+    table.for_each_part(first, size, [&](const range_record& r) { b.push_back(r.first); });
     return b;
   }
   using list = std::vector<std::uintptr_t>;
@@ -187,13 +187,13 @@ TEST_F(table_test, random_ranges) {
     forget_everything();
     std::vector<bool> is_known(space), is_cut(space + 1);
     for (int n = 0; n < 12; n++) {
-      const std::uintptr_t first = random() % space, bytes = 1 + random() % (space - first);
-      cover(first, bytes, 7);
-      is_cut[first] = is_cut[first + bytes] = true;
-      for (std::uintptr_t b = first; b < first + bytes; b++) {
+      const std::uintptr_t first = random() % space, size = 1 + random() % (space - first);
+      cover(first, size, 7);
+      is_cut[first] = is_cut[first + size] = true;
+      for (std::uintptr_t b = first; b < first + size; b++) {
         if (b > first && is_known[b] != is_known[b - 1]) is_cut[b] = true;
       }
-      for (std::uintptr_t b = first; b < first + bytes; b++) is_known[b] = true;
+      for (std::uintptr_t b = first; b < first + size; b++) is_known[b] = true;
     }
     std::uintptr_t end = 0;
     table.for_each_part(0, space, [&](const range_record& r) {

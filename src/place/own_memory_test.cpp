@@ -10,7 +10,6 @@ namespace {
 
 using detail::access_mode;
 using wish = policy::wish;
-constexpr int here = policy::here;
 constexpr std::uintptr_t base = std::uintptr_t{1} << 40;
 
 // Pages of a machine with four nodes that are pretended.
@@ -79,7 +78,7 @@ TEST_F(own_memory, that_is_unknown_decides_nothing) {
   for (const std::string& policy : policy_names()) {
     if (!parse(policy).places) continue;
     const wish w = v.ask_wish(policy, {pages(0, 4, access_mode::in)});
-    EXPECT_EQ(w.node, here) << policy;
+    EXPECT_EQ(w.node, policy::here) << policy;
     EXPECT_FALSE(w.initial) << policy;
   }
 }
@@ -87,7 +86,7 @@ TEST_F(own_memory, that_is_unknown_decides_nothing) {
 TEST_F(own_memory, is_unknown_where_nobody_keeps_it) {
   test_view ignorant(machine::synthetic(4, 1));
   for (const char* policy : {"local", "push-inputs", "push-outputs", "push-weighted", "follow"})
-    EXPECT_EQ(ignorant.ask_wish(policy, {pages(0, 4, access_mode::in)}).node, here) << policy;
+    EXPECT_EQ(ignorant.ask_wish(policy, {pages(0, 4, access_mode::in)}).node, policy::here) << policy;
 }
 
 TEST_F(own_memory, is_seen_by_policies_of_programs) {
