@@ -12,19 +12,19 @@
 namespace weir::test {
 namespace {
 
-std::size_t page() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 // Whole pages.
 class memory {
  public:
   explicit memory(std::size_t pages)
-      : data_(static_cast<char*>(std::aligned_alloc(page(), pages * page()))), bytes_(pages * page()) {}
+      : data_(static_cast<char*>(std::aligned_alloc(page_bytes(), pages * page_bytes()))), bytes_(pages * page_bytes()) {}
   ~memory() { std::free(data_); }
   memory(const memory&) = delete;
   memory& operator=(const memory&) = delete;
   std::span<char> all() const { return {data_, bytes_}; }
   std::span<char> pages(std::size_t first, std::size_t count) const {
-    return all().subspan(first * page(), count * page());
+    return all().subspan(first * page_bytes(), count * page_bytes());
   }
 
  private:
@@ -32,7 +32,7 @@ class memory {
   const std::size_t bytes_;
 };
 
-constexpr int nodes = 4;
+constexpr int all_nodes = 4;
 constexpr const char* machine = "nodes:4 cpus:1";
 constexpr std::size_t pages_a_node = 8;
 
@@ -40,16 +40,16 @@ task_options on(int node) { return {.affinity = require(node)}; }
 
 // `pages_a_node` pages on each node, in order.
 void write_on_nodes(runtime& rt, const memory& m) {
-  for (int n = 0; n < nodes; n++)
+  for (int n = 0; n < all_nodes; n++)
     rt.spawn(on(n), out(ref(m.pages(static_cast<std::size_t>(n) * pages_a_node, pages_a_node))),
              [](auto x) { x[0] = 1; });
   rt.wait();
 }
 
 TEST(own_memory, is_counted_where_it_lies) {
-  runtime rt({.workers = nodes, .policy = "deferred", .machine = machine});
+  runtime rt({.workers = all_nodes, .policy = "deferred", .machine = machine});
   const memory m(2);
-  const std::uint64_t half = page();
+  const std::uint64_t half = page_bytes();
   rt.spawn(on(2), out(ref(m.pages(0, 1))), [](auto) {});
   rt.spawn(on(1), out(ref(m.pages(1, 1))), [](auto) {});
   rt.wait();
@@ -81,11 +81,11 @@ TEST(own_memory, is_counted_on_one_node) {
 TEST(own_memory, is_counted_whole_under_every_policy) {
   for (const std::string& policy : policy_names()) {
     watchdog dog(60);
-    runtime rt({.workers = nodes, .policy = policy, .machine = machine});
+    runtime rt({.workers = all_nodes, .policy = policy, .machine = machine});
     const memory m(64);
     std::uint64_t read = 0, written = 0;
     for (std::size_t i = 0; i < 200; i++) {
-      const auto x = m.all().subspan(i * 977 % (60 * page()), 1 + i * 131 % (4 * page()));
+      const auto x = m.all().subspan(i * 977 % (60 * page_bytes()), 1 + i * 131 % (4 * page_bytes()));
       if (i % 3 == 0) rt.spawn(in(ref(x)), [](auto) {});
       else if (i % 3 == 1) rt.spawn(out(ref(x)), [](auto y) { y[0] = 1; });
       else rt.spawn(inout(ref(x)), [](auto y) { y[0]++; });
@@ -103,19 +103,19 @@ TEST(own_memory, is_counted_whole_under_every_policy) {
 TEST(own_memory, that_a_task_has_written_makes_later_tasks_run_there) {
   for (const char* policy : {"local", "follow", "push-inputs", "push-weighted"}) {
     watchdog dog(60);
-    runtime rt({.workers = nodes, .policy = policy, .machine = machine});
-    const memory m(nodes * pages_a_node);
+    runtime rt({.workers = all_nodes, .policy = policy, .machine = machine});
+    const memory m(all_nodes * pages_a_node);
     write_on_nodes(rt, m);
     rt.reset_statistics();
     // All workers stand behind gates while a reader of each node's pages is created, that of `node` last. Then the
     // only worker of that node goes on, which runs what was sent to it.
-    for (int node = 0; node < nodes; node++) {
-      std::vector<gate> gates(nodes);
-      for (int n = 0; n < nodes; n++) rt.spawn(on(n), [&g = gates[static_cast<std::size_t>(n)]] { g.pass(); });
+    for (int node = 0; node < all_nodes; node++) {
+      std::vector<gate> gates(all_nodes);
+      for (int n = 0; n < all_nodes; n++) rt.spawn(on(n), [&g = gates[static_cast<std::size_t>(n)]] { g.pass(); });
       for (gate& g : gates) g.await_arrivals(1);
       std::atomic<int> first{-1};
-      for (int i = 1; i <= nodes; i++) {
-        const int of = (node + i) % nodes;
+      for (int i = 1; i <= all_nodes; i++) {
+        const int of = (node + i) % all_nodes;
         const auto part = ref(m.pages(static_cast<std::size_t>(of) * pages_a_node, pages_a_node));
         const auto body = [&first, of](auto) {
           int none = -1;
@@ -140,15 +140,15 @@ TEST(own_memory, that_a_task_has_written_makes_later_tasks_run_there) {
 TEST(own_memory, that_is_new_is_dealt_out_to_all_nodes) {
   for (const char* policy : {"local", "follow"}) {
     watchdog dog(60);
-    runtime rt({.workers = nodes, .policy = policy, .machine = machine});
-    const memory m(nodes * nodes * pages_a_node);
-    for (int node = 0; node < nodes; node++) {
-      std::vector<gate> gates(nodes);
-      for (int n = 0; n < nodes; n++) rt.spawn(on(n), [&g = gates[static_cast<std::size_t>(n)]] { g.pass(); });
+    runtime rt({.workers = all_nodes, .policy = policy, .machine = machine});
+    const memory m(all_nodes * all_nodes * pages_a_node);
+    for (int node = 0; node < all_nodes; node++) {
+      std::vector<gate> gates(all_nodes);
+      for (int n = 0; n < all_nodes; n++) rt.spawn(on(n), [&g = gates[static_cast<std::size_t>(n)]] { g.pass(); });
       for (gate& g : gates) g.await_arrivals(1);
       std::atomic<int> first{-1};
-      for (int i = 0; i < nodes; i++)
-        rt.spawn(out(ref(m.pages(static_cast<std::size_t>(node * nodes + i) * pages_a_node, pages_a_node))),
+      for (int i = 0; i < all_nodes; i++)
+        rt.spawn(out(ref(m.pages(static_cast<std::size_t>(node * all_nodes + i) * pages_a_node, pages_a_node))),
                  [&first, i](auto) {
                    int none = -1;
                    first.compare_exchange_strong(none, i);
@@ -160,7 +160,7 @@ TEST(own_memory, that_is_new_is_dealt_out_to_all_nodes) {
       EXPECT_EQ(first, node) << policy;
     }
     rt.reset_statistics();
-    for (std::size_t i = 0; i < nodes * nodes; i++)
+    for (std::size_t i = 0; i < all_nodes * all_nodes; i++)
       rt.spawn(in(ref(m.pages(i * pages_a_node, pages_a_node))), [](auto) {});
     rt.wait();
     EXPECT_EQ(rt.stats().pushes, 16u) << policy;
@@ -169,8 +169,8 @@ TEST(own_memory, that_is_new_is_dealt_out_to_all_nodes) {
 
 TEST(own_memory, near_is_where_most_of_it_lies) {
   watchdog dog(60);
-  runtime rt({.workers = nodes, .policy = "deferred", .machine = machine});
-  const memory m(nodes * pages_a_node + 1);
+  runtime rt({.workers = all_nodes, .policy = "deferred", .machine = machine});
+  const memory m(all_nodes * pages_a_node + 1);
   write_on_nodes(rt, m);
   const auto pushes_of = [&](placement where) {
     const auto before = rt.stats().pushes;
@@ -180,11 +180,11 @@ TEST(own_memory, near_is_where_most_of_it_lies) {
     return rt.stats().pushes - before;
   };
   EXPECT_EQ(pushes_of(near(m.pages(5, 20))), 1u);
-  EXPECT_EQ(pushes_of(near(m.pages(nodes * pages_a_node, 1))), 0u) << "nobody has written it";
-  EXPECT_EQ(pushes_of(near(m.pages(nodes * pages_a_node, 1))), 0u) << "asking for it has written nothing";
+  EXPECT_EQ(pushes_of(near(m.pages(all_nodes * pages_a_node, 1))), 0u) << "nobody has written it";
+  EXPECT_EQ(pushes_of(near(m.pages(all_nodes * pages_a_node, 1))), 0u) << "asking for it has written nothing";
   // Two pages of node 1, then eight of node 2.
   gate g;
-  for (int n = 0; n < nodes; n++)
+  for (int n = 0; n < all_nodes; n++)
     if (n != 2) rt.spawn(on(n), [&] { g.pass(); });
   g.await_arrivals(3);
   std::atomic<int> ran_on{-1};

@@ -81,7 +81,7 @@ TEST(placement, chains_over_data_of_one_node_do_not_stay_with_one_worker) {
 }
 
 // A block of memory on each node, whether versions get their memory when the task is created or when it runs.
-std::vector<data<int>> blocks_on_nodes(runtime& rt) {
+std::vector<data<int>> blocks_of_nodes(runtime& rt) {
   std::vector<data<int>> blocks;
   for (int node = 0; node < rt.nodes(); node++) {
     blocks.push_back(rt.make_data<int>(4096));
@@ -123,7 +123,7 @@ TEST(placement, tasks_go_where_their_inputs_are) {
   watchdog dog(60);
   for (const char* policy : {"local", "push-inputs", "push-weighted"}) {
     runtime rt({.workers = 4, .policy = policy, .machine = "nodes:4 cpus:1"});
-    const std::vector<data<int>> blocks = blocks_on_nodes(rt);
+    const std::vector<data<int>> blocks = blocks_of_nodes(rt);
     rt.reset_statistics();
     for (int node = 0; node < 4; node++) EXPECT_EQ(first_reader_run_on(rt, blocks, node), node) << policy;
     const statistics s = rt.stats();
