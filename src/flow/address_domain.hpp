@@ -15,17 +15,16 @@
 
 namespace weir::flow {
 
-// The tasks among which ranges order: all of a runtime, or those of one scope. Used by who has the right to create, or, once there are several creators, holds
-// the lock.
+// The tasks among which ranges order: all of a runtime, or those of one scope. Used by who has the right to create, or,
+// once there are several creators, holds the lock.
 class address_domain {
  public:
   explicit address_domain(const shared& s) : table_(s.runtime, s.traced) {}
 
-  // Finds the records of the ranges that a task names, and gives accesses and versions their data. True: each has a
-  // record of its own. False: some accesses are covered, and *parts is what the task accesses beside its records. An
-  // exact repeat of a range costs one look-up, one that has parts a look at each of them, and any other O(log n) for
-  // each record it touches. Throws std::bad_alloc.
-  bool resolve(context& c, frame* f, frame*& parts) {
+  // Finds the records of the ranges that a task names, and gives accesses and versions their data. Returns what the task
+  // uses beside a record for each access, or null. An exact repeat of a range costs one look-up, one that has parts a
+  // look at each of them, and any other O(log n) for each record it touches. Throws std::bad_alloc.
+  frame* resolve(context& c, frame* f) {
     const std::uint32_t now = table_.tick();
     access* a = f->access_at(0);
     for (const access* end = a + f->accesses; a != end; a++) {
@@ -35,9 +34,8 @@ class address_domain {
       r->note_named(now);
       bind(f, *a, *r);
     }
-    if (a == f->access_at(f->accesses) && (f->accesses == 1 || !any_twice(f))) [[likely]] return true;
-    parts = resolve_parts(c, f);
-    return false;
+    if (a == f->access_at(f->accesses) && (f->accesses == 1 || !any_twice(f))) [[likely]] return nullptr;
+    return resolve_parts(c, f);
   }
 
   // What no task uses, or everything. O(ranges).

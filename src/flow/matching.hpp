@@ -125,8 +125,6 @@ class ranges_right {
   }
   ranges_right(const ranges_right&) = delete;
   ranges_right& operator=(const ranges_right&) = delete;
-  // Each range has a record of its own.
-  bool has_no_parts() const { return plain_; }
   // What the task accesses beside its records; null: nothing.
   frame* parts() const { return parts_; }
   // From now on it goes with the task.
@@ -139,7 +137,6 @@ class ranges_right {
   std::unique_lock<spin_lock> domain_lock_;
   std::optional<resource_set> locks_;
   frame* parts_ = nullptr;
-  bool plain_ = false;
 };
 
 [[noreturn]] void throw_unusable(const context&, frame*, datum*);

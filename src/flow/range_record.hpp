@@ -15,7 +15,7 @@ struct range_record {
   // nobody buries it.
   version ground;
   std::uintptr_t first = 0;      // address; of a record that another thread has given back: the next of these
-  std::uint32_t generation = 0;  // how often it was taken out of use: who remembers it sees by this whether it is another
+  std::uint32_t generation = 0;  // how often it was taken out: who remembers it sees by this whether it is another
   std::uint32_t named_by = 0;    // number of the last task that named it, where that was noted; 0: of none
 
   // When it was last named, by a clock that counts tasks. In a field that only data need otherwise, for its line is
@@ -51,7 +51,5 @@ struct range_record {
   bool is_forgettable() const { return is_at_rest() && !state.current->failed; }
 };
 static_assert(sizeof(range_record) == 128);
-
-inline range_record& record_of(datum& d) { return reinterpret_cast<range_record&>(d); }
 
 }  // namespace weir::flow

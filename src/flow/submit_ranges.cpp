@@ -82,7 +82,7 @@ ranges_right::ranges_right(context& c, frame* f)
     : context_(c), creating_(c.common.creation, c.as_creator, c.alone) {
   address_domain& domain = domain_of(c, *f);
   if (!creating_.alone()) domain_lock_ = std::unique_lock(domain.lock);
-  plain_ = domain.resolve(c, f, parts_);
+  parts_ = domain.resolve(c, f);
   if (!creating_.alone()) locks_.emplace(c, f, resource_set::locked());
 }
 
