@@ -213,6 +213,18 @@ inline void announce_usual(context& c, version& v, std::uint32_t depth) {
   replace_current(c, d, v);
 }
 
+// A task is matched, and so much of what it waits for is there, with what its creator held. True: that is all, and it is
+// on no list.
+inline bool satisfy_created(context& c, frame* f, std::uint32_t satisfied) {
+  if (f->pending.load(std::memory_order_acquire) != satisfied) {
+    drop_pending(c, f, satisfied);
+    return c.ready.take_if_only(f);
+  }
+  f->pending.store(0, std::memory_order_relaxed);
+  f->state.store(frame_state::ready, std::memory_order_relaxed);
+  return true;
+}
+
 // As a task that waits for it would find out.
 inline void note_failure(frame* f, version& there) {
   if (there.failed) [[unlikely]] f->skipped_because.store(failure_of(there.producer()), std::memory_order_relaxed);

@@ -196,13 +196,7 @@ inline std::uint32_t match_streams(context& c, frame* f, stream_plan& streams) {
   f->pending.store(1 + f->accesses, std::memory_order_relaxed);
   f->state.store(frame_state::waiting, std::memory_order_release);
   const std::uint32_t satisfied = 1 + match_streams(c, f, streams);
-  if (f->pending.load(std::memory_order_acquire) != satisfied) {
-    drop_pending(c, f, satisfied);
-    return c.ready.take_if_only(f);
-  }
-  f->pending.store(0, std::memory_order_relaxed);
-  f->state.store(frame_state::ready, std::memory_order_relaxed);
-  return true;
+  return satisfy_created(c, f, satisfied);
 }
 
 // What needs memory comes first: after that nothing fails.

@@ -67,13 +67,7 @@ bool match_ranges(context& c, frame* f, frame* parts) {
     satisfied += await_parts(c, parts, f);
   }
   if (waits_for_reads && start_reads(c, f, in)) satisfied++;
-  if (f->pending.load(std::memory_order_acquire) != satisfied) {
-    drop_pending(c, f, satisfied);
-    return c.ready.take_if_only(f);
-  }
-  f->pending.store(0, std::memory_order_relaxed);
-  f->state.store(frame_state::ready, std::memory_order_relaxed);
-  return true;
+  return satisfy_created(c, f, satisfied);
 }
 
 }  // namespace

@@ -154,6 +154,19 @@ void drop_input(context& c, const frame* f, access& a, const char* cause) {
   }
 }
 
+// The frame may go with the last one, and does if there are none. Returns their bytes.
+inline std::uint64_t publish_outputs(context& c, frame* f, const char* cause) {
+  const unsigned versions = f->versions;
+  version* v = f->version_at(0);
+  if (versions == 0) free_frame(c, f);
+  std::uint64_t bytes = 0;
+  for (const version* end = v + versions; v != end; v++) {
+    bytes += v->bytes;
+    publish(c, *v, cause);
+  }
+  return bytes;
+}
+
 // With the last version it publishes the frame may go. So a few inputs are remembered until then, for others wait for
 // the outputs; if there are more, those go first.
 constexpr unsigned most_remembered = 8;
@@ -221,19 +234,13 @@ traffic complete_stage(context& c, frame* f, const char* cause) {
 traffic complete_unusual(context& c, frame* f, const char* cause) {
   const visit here(c);
   note_done(f, cause);
-  const unsigned versions = f->versions;
   traffic t;
   access* a = f->access_at(0);
   for (const access* end = a + f->accesses; a != end; a++) {
     if (a->kind() <= waiter_kind::window) t.read += a->bytes;  // read, update, window
     drop_input(c, f, *a, cause);
   }
-  version* v = f->version_at(0);
-  if (versions == 0) free_frame(c, f);
-  for (const version* end = v + versions; v != end; v++) {
-    t.written += v->bytes;
-    publish(c, *v, cause);
-  }
+  t.written += publish_outputs(c, f, cause);
   return t;
 }
 
@@ -241,7 +248,6 @@ traffic complete_with_user_memory(context& c, frame* f, const char* cause) {
   const visit here(c);
   if (cause != nullptr) [[unlikely]] domain_of(c, *f).has_lost.store(true, std::memory_order_relaxed);
   note_done(f, cause);
-  const unsigned versions = f->versions;
   traffic t;
   access* a = f->access_at(0);
   for (const access* end = a + f->accesses; a != end; a++) {
@@ -250,12 +256,7 @@ traffic complete_with_user_memory(context& c, frame* f, const char* cause) {
     if (is_range && writes_user_memory(*a)) t.written += a->bytes;
     drop_input(c, f, *a, cause);
   }
-  version* v = f->version_at(0);
-  if (versions == 0) free_frame(c, f);
-  for (const version* end = v + versions; v != end; v++) {
-    t.written += v->bytes;
-    publish(c, *v, cause);
-  }
+  t.written += publish_outputs(c, f, cause);
   return t;
 }
 
