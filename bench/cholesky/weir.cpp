@@ -1,10 +1,11 @@
 // cholesky under weir.
 //
-// One datum a tile of the lower triangle. A task reads one or two tiles and updates one in place: to write a new version of
-// it would be to copy it first. The tiles on the diagonal are the critical path: their factorizations have high priority.
+// One datum a tile of the lower triangle. A task reads one or two tiles and updates one in place: to write a new
+// version of it would be to copy it first. The tiles on the diagonal are the critical path: their factorizations have
+// high priority.
 //
-// The shared variant updates tiles in place in one interleaved array; empty data, one a tile, carry the dependences. In
-// own memory a tile is a piece of one array, and tasks name it.
+// The shared variant updates tiles in place in one interleaved array; empty data, one a tile, carry the dependences.
+// In own memory a tile is a piece of one array, and tasks name it.
 #include <bench/cholesky/result.hpp>
 #include <bench/common/check.hpp>
 #include <bench/common/control.hpp>

@@ -14,8 +14,8 @@ void* allocate_own(std::size_t bytes) {
   const std::size_t whole_pages = bytes == 0 ? page : (bytes + page - 1) / page * page;
   void* const memory = std::aligned_alloc(page, whole_pages);
   if (memory == nullptr) throw std::bad_alloc();
-  // The C library keeps what was freed: after a run under another policy the pages would lie where that one wrote them.
-  // If it is refused they do, and the values are right all the same.
+  // The C library keeps what was freed: after a run under another policy the pages would lie where that one wrote
+  // them. If it is refused they do, and the values are right all the same.
   (void)::madvise(memory, whole_pages, MADV_DONTNEED);
   return memory;
 }

@@ -1,7 +1,7 @@
 // The program's own memory that patterns name by address (patterns.hpp, memory), for runtimes that order tasks by it.
 //
-// There are two rows of columns, used in turn: a task of a step reads the row of the step before and writes the other. A
-// pattern whose tasks update their column has one row.
+// There are two rows of columns, used in turn: a task of a step reads the row of the step before and writes the other.
+// A pattern whose tasks update their column has one row.
 #pragma once
 
 #include <bench/overhead/work.hpp>
@@ -18,7 +18,8 @@ using value = double;
 inline constexpr std::size_t block_bytes = 4096;
 inline constexpr std::size_t block_values = block_bytes / sizeof(value);
 
-// Addresses that are there, but take no memory before somebody writes to them: 16 GiB, or less where so much is refused.
+// Addresses that are there, but take no memory before somebody writes to them: 16 GiB, or less where so much is
+// refused.
 class address_space {
  public:
   static constexpr std::size_t line_bytes = 64;

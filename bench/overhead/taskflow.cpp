@@ -1,8 +1,8 @@
 // What tasks cost under Taskflow: dependent asyncs, which a program creates and orders as it goes along.
 //
-// Taskflow looks at no addresses. The program keeps the handle of the last task of each column, in two rows used in turn,
-// and hands a new task the handles of those that it comes after: patterns on the program's own memory, too. What is
-// replayed is a tf::Taskflow.
+// Taskflow looks at no addresses. The program keeps the handle of the last task of each column, in two rows used in
+// turn, and hands a new task the handles of those that it comes after: patterns on the program's own memory, too. What
+// is replayed is a tf::Taskflow.
 #include <bench/overhead/program.hpp>
 
 #include <taskflow/taskflow.hpp>
@@ -66,7 +66,8 @@ class taskflow_under_test final : public runtime_under_test {
 
   // A few handles are named one by one; to hand over more of them means to copy them.
   template <class Task>
-  tf::AsyncTask create(tf::TaskGroup& group, tf::AsyncTask* last, std::span<const std::uint32_t> before, const Task& task) {
+  tf::AsyncTask create(tf::TaskGroup& group, tf::AsyncTask* last, std::span<const std::uint32_t> before,
+                       const Task& task) {
     switch (before.size()) {
       case 0: return group.silent_dependent_async(task);
       case 1: return group.silent_dependent_async(task, last[before[0]]);
@@ -105,8 +106,11 @@ class taskflow_under_test final : public runtime_under_test {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return measure_main(argc, argv, {.runtime = "taskflow",
-                                   .has = [](const pattern& p) { return !p.creators; },
-                                   .has_policies = false,
-                                   .start = [](const options& o) -> std::unique_ptr<runtime_under_test> { return std::make_unique<taskflow_under_test>(o); }});
+  return measure_main(argc, argv,
+                      {.runtime = "taskflow",
+                       .has = [](const pattern& p) { return !p.creators; },
+                       .has_policies = false,
+                       .start = [](const options& o) -> std::unique_ptr<runtime_under_test> {
+                         return std::make_unique<taskflow_under_test>(o);
+                       }});
 }

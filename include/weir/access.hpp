@@ -8,9 +8,10 @@
 // memory.
 //
 // in(x) and out(x) of the same datum in one task read the old version and write a new one. Groups
-// (in(std::vector<data<T>>), of ranges in(std::vector<memory_range<T>>), or of streams with pop_each and push_each) give
-// the body a weir::views<T>. ref(span) is user memory: dependences by address range, no renaming. It stays where it is;
-// tasks are placed by where that is, and by policy `local` those that write it first are dealt out to all nodes.
+// (in(std::vector<data<T>>), of ranges in(std::vector<memory_range<T>>), or of streams with pop_each and push_each)
+// give the body a weir::views<T>. ref(span) is user memory: dependences by address range, no renaming. It stays where
+// it is; tasks are placed by where that is, and by policy `local` those that write it first are dealt out to all
+// nodes.
 #pragma once
 
 #include <weir/data.hpp>
@@ -125,25 +126,61 @@ template <class T> memory_range<T> ref(T& object) {
   return {std::span<T>(&object, 1)};
 }
 
-template <class T> detail::address_access<const T, detail::access_mode::in> in(const memory_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
-template <class T> detail::address_access<T, detail::access_mode::out> out(const memory_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
-template <class T> detail::address_access<T, detail::access_mode::inout> inout(const memory_range<T>& r) { return {r.memory.data(), r.memory.size()}; }
+template <class T>
+detail::address_access<const T, detail::access_mode::in> in(const memory_range<T>& r) {
+  return {r.memory.data(), r.memory.size()};
+}
+template <class T>
+detail::address_access<T, detail::access_mode::out> out(const memory_range<T>& r) {
+  return {r.memory.data(), r.memory.size()};
+}
+template <class T>
+detail::address_access<T, detail::access_mode::inout> inout(const memory_range<T>& r) {
+  return {r.memory.data(), r.memory.size()};
+}
 
 // Groups: any number of ranges of one type, known when the task is spawned; they may overlap. spawn() looks at the
 // vector, and nobody after that.
-template <class T> detail::address_group_access<T, detail::access_mode::in> in(const std::vector<memory_range<T>>& g) { return {g}; }
-template <class T> detail::address_group_access<T, detail::access_mode::in> in(std::span<const memory_range<T>> g) { return {g}; }
-template <class T> detail::address_group_access<T, detail::access_mode::out> out(const std::vector<memory_range<T>>& g) { return {g}; }
-template <class T> detail::address_group_access<T, detail::access_mode::out> out(std::span<const memory_range<T>> g) { return {g}; }
-template <class T> detail::address_group_access<T, detail::access_mode::inout> inout(const std::vector<memory_range<T>>& g) { return {g}; }
-template <class T> detail::address_group_access<T, detail::access_mode::inout> inout(std::span<const memory_range<T>> g) { return {g}; }
+template <class T>
+detail::address_group_access<T, detail::access_mode::in> in(const std::vector<memory_range<T>>& g) {
+  return {g};
+}
+template <class T>
+detail::address_group_access<T, detail::access_mode::in> in(std::span<const memory_range<T>> g) {
+  return {g};
+}
+template <class T>
+detail::address_group_access<T, detail::access_mode::out> out(const std::vector<memory_range<T>>& g) {
+  return {g};
+}
+template <class T>
+detail::address_group_access<T, detail::access_mode::out> out(std::span<const memory_range<T>> g) {
+  return {g};
+}
+template <class T>
+detail::address_group_access<T, detail::access_mode::inout> inout(const std::vector<memory_range<T>>& g) {
+  return {g};
+}
+template <class T>
+detail::address_group_access<T, detail::access_mode::inout> inout(std::span<const memory_range<T>> g) {
+  return {g};
+}
 
 template <class T> detail::refused out(const memory_range<const T>&) { return detail::refuse_constant<T>(); }
-template <class T> detail::refused out(const std::vector<memory_range<const T>>&) { return detail::refuse_constant<T>(); }
+template <class T>
+detail::refused out(const std::vector<memory_range<const T>>&) {
+  return detail::refuse_constant<T>();
+}
 template <class T> detail::refused out(std::span<const memory_range<const T>>) { return detail::refuse_constant<T>(); }
 template <class T> detail::refused inout(const memory_range<const T>&) { return detail::refuse_constant<T>(); }
-template <class T> detail::refused inout(const std::vector<memory_range<const T>>&) { return detail::refuse_constant<T>(); }
-template <class T> detail::refused inout(std::span<const memory_range<const T>>) { return detail::refuse_constant<T>(); }
+template <class T>
+detail::refused inout(const std::vector<memory_range<const T>>&) {
+  return detail::refuse_constant<T>();
+}
+template <class T>
+detail::refused inout(std::span<const memory_range<const T>>) {
+  return detail::refuse_constant<T>();
+}
 
 // What no overload above takes, and what was refused already.
 inline detail::refused in(detail::refused) { return {}; }

@@ -18,8 +18,8 @@ class runtime;
 // Among which tasks weir::ref orders. Data and streams order all tasks that name them, wherever these were created.
 enum class dependences : std::uint8_t {
   shared,  // all tasks of the runtime but those of scopes with their own
-  own,     // the tasks of one scope. They wait for none outside, so not for the task that waits for them either, even if
-           // it has named the same memory; as the children of a task in OpenMP and OmpSs-2
+  own,  // the tasks of one scope. They wait for none outside, so not for the task that waits for them either, even if
+        // it has named the same memory; as the children of a task in OpenMP and OmpSs-2
 };
 
 class scope {

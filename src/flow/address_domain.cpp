@@ -7,8 +7,8 @@
 namespace weir::flow {
 namespace {
 
-// More parts than this are made one record again by a task that writes all of them when they are at rest. Fewer: ranges
-// that are named in two ways, in turn, are cut each time. More: each access looks at more parts.
+// More parts than this are made one record again by a task that writes all of them when they are at rest. Fewer:
+// ranges that are named in two ways, in turn, are cut each time. More: each access looks at more parts.
 constexpr std::size_t most_parts_at_rest = 8;
 // More accesses than this are told apart by numbers in their records.
 constexpr unsigned most_compared = 8;

@@ -1,5 +1,5 @@
-// Dependences by address: user memory named with weir::ref. Ranges may overlap in any way; tasks are ordered as if they
-// ran one after the other in creation order, as far as their ranges touch and one of them writes.
+// Dependences by address: user memory named with weir::ref. Ranges may overlap in any way; tasks are ordered as if
+// they ran one after the other in creation order, as far as their ranges touch and one of them writes.
 //
 // A range is a datum without a buffer, and a write is an update of it: once the records of a task's ranges are found,
 // matching and completing are those of data (README.md, "User memory").
@@ -15,15 +15,15 @@
 
 namespace weir::flow {
 
-// The tasks among which ranges order: all of a runtime, or those of one scope. Used by who has the right to create, or,
-// once there are several creators, holds the lock.
+// The tasks among which ranges order: all of a runtime, or those of one scope. Used by who has the right to create,
+// or, once there are several creators, holds the lock.
 class address_domain {
  public:
   explicit address_domain(const shared& s) : table_(s.runtime, s.traced) {}
 
-  // Finds the records of the ranges that a task names, and gives accesses and versions their data. Returns what the task
-  // uses beside a record for each access, or null. An exact repeat of a range costs one look-up, one that has parts a
-  // look at each of them, and any other O(log n) for each record it touches. Throws std::bad_alloc.
+  // Finds the records of the ranges that a task names, and gives accesses and versions their data. Returns what the
+  // task uses beside a record for each access, or null. An exact repeat of a range costs one look-up, one that has
+  // parts a look at each of them, and any other O(log n) for each record it touches. Throws std::bad_alloc.
   frame* resolve(context& c, frame* f) {
     const std::uint32_t now = table_.tick();
     access* a = f->access_at(0);
@@ -83,8 +83,8 @@ class address_domain {
   std::uint32_t number_ = 0;  // of the last one that noted in records that it names them
 };
 
-// After a wait for all tasks of a domain: what is lost has been told, so it is forgotten. Where tasks are traced all is:
-// ranges keep there whatever was known of them.
+// After a wait for all tasks of a domain: what is lost has been told, so it is forgotten. Where tasks are traced all
+// is: ranges keep there whatever was known of them.
 void end_of_wait(context&, address_domain&);
 // Of a runtime that has no tasks any more.
 void forget_all_domains(context&);

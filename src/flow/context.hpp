@@ -83,7 +83,8 @@ struct shared {
   const detail::runtime_state* runtime = nullptr;  // whose data and streams tasks may name
   std::unique_ptr<address_domain> addresses;  // the runtime's domain
   spin_lock ended_lock;
-  std::vector<std::unique_ptr<address_domain>> ended;  // of scopes that are gone, while tasks that were given up are not
+  std::vector<std::unique_ptr<address_domain>>
+      ended;  // of scopes that are gone, while tasks that were given up are not
   std::unique_ptr<stream_registry> streams;
   creation_right creation;
   flow::solitude solitude;

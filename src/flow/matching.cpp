@@ -11,7 +11,8 @@ namespace {
 using detail::version_kind;
 
 std::string described(const frame* f, const datum* d) {
-  return std::string("task ") + f->display_name() + ": datum " + (d->name ? d->name : "(unnamed)") + " of " + std::to_string(d->bytes / d->element_bytes) + " elements";
+  return std::string("task ") + f->display_name() + ": datum " + (d->name ? d->name : "(unnamed)") + " of " +
+         std::to_string(d->bytes / d->element_bytes) + " elements";
 }
 
 // A datum in more than one access of a task: several reads, or reads and one new version, make sense.
@@ -24,12 +25,16 @@ void check_twice(frame* f, datum* d) {
   }
   for (unsigned i = 0; i < f->versions; i++)
     if (f->version_at(i)->kind == version_kind::replace && f->version_at(i)->owner == d) writes++;
-  if (writes + updates > 1) throw usage_error(described(f, d) + " is written by more than one access; name it in one out() or inout()");
-  if (updates > 0 && reads > 0) throw usage_error(described(f, d) + " is read by in() and updated by inout(); use in() and out(), or inout() alone");
+  if (writes + updates > 1)
+    throw usage_error(described(f, d) + " is written by more than one access; name it in one out() or inout()");
+  if (updates > 0 && reads > 0)
+    throw usage_error(described(f, d) +
+                      " is read by in() and updated by inout(); use in() and out(), or inout() alone");
 }
 
 [[noreturn]] void throw_unwritten(frame* f, datum* d) {
-  throw usage_error(described(f, d) + " is read, but no task writes it before; write it with out(), or make it from values");
+  throw usage_error(described(f, d) +
+                    " is read, but no task writes it before; write it with out(), or make it from values");
 }
 
 void release_outputs(context& c, frame* f) noexcept {
@@ -39,8 +44,9 @@ void release_outputs(context& c, frame* f) noexcept {
 }  // namespace
 
 void throw_foreign(const char* task, const char* kind, const char* name) {
-  throw usage_error(std::string("task ") + task + ": " + kind + " " + (name != nullptr ? name : "(unnamed)") +
-                    " belongs to another weir::runtime; a task may name what was made by the runtime that it is spawned in");
+  throw usage_error(
+      std::string("task ") + task + ": " + kind + " " + (name != nullptr ? name : "(unnamed)") +
+      " belongs to another weir::runtime; a task may name what was made by the runtime that it is spawned in");
 }
 
 void throw_unusable(const context& c, frame* f, datum* d) {
@@ -51,9 +57,11 @@ void throw_unusable(const context& c, frame* f, datum* d) {
 void validate_accesses(const context& c, frame* f) {
   for (unsigned i = 0; i < f->accesses; i++) {
     const access& a = *f->access_at(i);
-    if (a.kind() == waiter_kind::read && a.wanted->runtime != c.common.runtime) [[unlikely]] throw_unusable(c, f, a.wanted);
+    if (a.kind() == waiter_kind::read && a.wanted->runtime != c.common.runtime) [[unlikely]]
+      throw_unusable(c, f, a.wanted);
     if (a.kind() <= waiter_kind::update && a.wanted->current == nullptr) [[unlikely]] throw_unusable(c, f, a.wanted);
-    if (a.kind() == waiter_kind::window || a.kind() == waiter_kind::skip) check_runtime(c, f, *static_cast<const stream_state*>(a.stream));
+    if (a.kind() == waiter_kind::window || a.kind() == waiter_kind::skip)
+      check_runtime(c, f, *static_cast<const stream_state*>(a.stream));
   }
   for (unsigned i = 0; i < f->versions; i++) {
     const version& v = *f->version_at(i);

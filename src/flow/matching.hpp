@@ -97,8 +97,8 @@ class resource_set {
   bool named_twice_ = false;
 };
 
-// The right to match a task to the resources it names: of the sole creator, or by locking all of them together. The two
-// are apart, so that what is looked at for each task stays in registers.
+// The right to match a task to the resources it names: of the sole creator, or by locking all of them together. The
+// two are apart, so that what is looked at for each task stays in registers.
 class matching_right {
  public:
   matching_right(context& c, frame* f) : creating_(c.common.creation, c.as_creator, c.alone) {
@@ -179,8 +179,8 @@ inline bool start_reads(context& c, frame* f, const inputs& in) {
   return (last.source->published() || !subscribe(c, *last.source, last)) && await_reads(c, f);
 }
 
-// A task that only reads and writes data: nobody but its creator, and then whoever it waits for, knows of it, so nothing
-// is counted. True: it is ready.
+// A task that only reads and writes data: nobody but its creator, and then whoever it waits for, knows of it, so
+// nothing is counted. True: it is ready.
 inline bool wait_for_reads(context& c, frame* f, const inputs& in) {
   if (!in.there) {
     f->pending.store(1, std::memory_order_relaxed);
@@ -213,8 +213,8 @@ inline void announce_usual(context& c, version& v, std::uint32_t depth) {
   replace_current(c, d, v);
 }
 
-// A task is matched, and so much of what it waits for is there, with what its creator held. True: that is all, and it is
-// on no list.
+// A task is matched, and so much of what it waits for is there, with what its creator held. True: that is all, and it
+// is on no list.
 inline bool satisfy_created(context& c, frame* f, std::uint32_t satisfied) {
   if (f->pending.load(std::memory_order_acquire) != satisfied) {
     drop_pending(c, f, satisfied);

@@ -15,6 +15,7 @@ class range_table;
 frame* make_cut(context&, unsigned pieces);
 // The pieces' records are in the table, the whole's is not. Gives each the version that it begins with; the whole is
 // given back to the table when nobody uses it.
-void begin_cut(context&, frame* cut, range_table&, range_record& whole, std::span<range_record* const> pieces) noexcept;
+void begin_cut(context&, frame* cut, range_table&, range_record& whole,
+               std::span<range_record* const> pieces) noexcept;
 
 }  // namespace weir::flow

@@ -155,8 +155,8 @@ void range_index::add(range_record* r) noexcept {
   size_++;
 }
 
-// Makes room in the leaf of this address: one leaf becomes two, of half its records each; where the address comes after
-// them all the new one gets none, for then more will probably follow.
+// Makes room in the leaf of this address: one leaf becomes two, of half its records each; where the address comes
+// after them all the new one gets none, for then more will probably follow.
 void range_index::split(std::uintptr_t address) noexcept {
   path p;
   leaf& l = *descend(address, p).at;

@@ -39,8 +39,8 @@ struct range_record {
     first = at;
     named_by = 0;
   }
-  // Tasks that name it now wait for nothing: it was written, or should have been, and all that read that are done. By who
-  // may match.
+  // Tasks that name it now wait for nothing: it was written, or should have been, and all that read that are done. By
+  // who may match.
   bool is_at_rest() const {
     const version& v = *state.current;
     if (!v.published()) return false;

@@ -134,7 +134,8 @@ bool range_table::grow() noexcept {
     const auto shift = static_cast<unsigned>(64 - std::countr_zero(lines));
     if (!move_to(wider.get(), shift)) continue;
     gone_.reset(lines * line < slots_before_eviction ? nullptr
-                                                     : new (std::nothrow) std::uint32_t[slots * remembered_per_slot]());
+                                                     : new (std::nothrow)
+                                                           std::uint32_t[slots * remembered_per_slot]());
     evictions_ = returns_ = 0;
     memory_ = std::move(wider);
     slots_ = memory_.get();

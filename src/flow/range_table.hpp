@@ -66,8 +66,8 @@ class range_table {
   }
 
   // Makes sure that records begin and end where this range does, and that there is one for each of its bytes. Records
-  // that reach across its ends are cut, or taken out if they are at rest and out of use. All in the range are named by the
-  // task of this number then. Throws std::bad_alloc: what has changed until then matters to nobody.
+  // that reach across its ends are cut, or taken out if they are at rest and out of use. All in the range are named by
+  // the task of this number then. Throws std::bad_alloc: what has changed until then matters to nobody.
   void cover(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task);
   // That a range has parts, for find(). If there is no memory it will not be found.
   void note_parts(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;

@@ -35,7 +35,8 @@ TEST(range_model, user_memory_is_ordered_by_creation) {
     w.a.spawn({.writes = {&cell}});
     w.a.spawn({.reads = {&cell}}, &seen);
     parallel([&] { w.a.run_all(); }, [&] { w.b.spawn({.writes = {&cell}}), w.b.run_all(); });
-    require(w.ran() == 3 && seen == 1 && cell.read() == 2, "the tasks did not run one after the other in creation order");
+    require(w.ran() == 3 && seen == 1 && cell.read() == 2,
+            "the tasks did not run one after the other in creation order");
   });
 }
 
@@ -43,7 +44,8 @@ TEST(range_model, two_creators_of_tasks_on_the_same_user_memory) {
   expect_passes([] {
     world w;
     shared_cell x{0}, y{0};
-    parallel([&] { w.a.spawn({.reads = {&x}, .writes = {&y}}), w.a.run_all(); }, [&] { w.b.spawn({.reads = {&y}, .writes = {&x}}), w.b.run_all(); });
+    parallel([&] { w.a.spawn({.reads = {&x}, .writes = {&y}}), w.a.run_all(); },
+             [&] { w.b.spawn({.reads = {&y}, .writes = {&x}}), w.b.run_all(); });
     require(w.ran() == 2 && x.read() == 1 && y.read() == 1, "not every task ran once");
   });
 }
@@ -62,7 +64,8 @@ void a_range_is_cut_while_its_writer_runs() {
              w.b.spawn({.writes = {x.data() + 1}}, &second);
              w.b.run_all();
            });
-  require(w.ran() == 3 && first == 1 && second == 1 && x[1].read() == 2, "a piece was used before the whole was there");
+  require(w.ran() == 3 && first == 1 && second == 1 && x[1].read() == 2,
+          "a piece was used before the whole was there");
 }
 TEST(range_model, a_range_is_cut_while_its_writer_runs) { expect_passes(a_range_is_cut_while_its_writer_runs); }
 
@@ -122,7 +125,8 @@ TEST(range_model, a_task_writes_what_two_threads_read_side_by_side) {
     frame* const right = w.d.c.ready.pop();
     parallel([&] { w.a.run(left, nullptr), w.a.run_all(); }, [&] { w.b.run(right, nullptr), w.b.run_all(); },
              [&] { w.d.spawn({.writes = {{x.data(), 2}}}), w.d.run_all(); });
-    require(w.ran() == 3 && left_seen == 0 && right_seen == 0 && x[1].read() == 1, "parts were written while they were read");
+    require(w.ran() == 3 && left_seen == 0 && right_seen == 0 && x[1].read() == 1,
+            "parts were written while they were read");
   });
 }
 
@@ -171,8 +175,12 @@ TEST(range_model, two_creators_name_parts_of_a_range) {
 }
 
 // The tests above notice when an order is missing.
-TEST(range_model, a_cut_needs_release) { expect_needs(model::weakening::release, a_range_is_cut_while_its_writer_runs); }
-TEST(range_model, a_cut_needs_acquire) { expect_needs(model::weakening::acquire, a_range_is_cut_while_its_writer_runs); }
+TEST(range_model, a_cut_needs_release) {
+  expect_needs(model::weakening::release, a_range_is_cut_while_its_writer_runs);
+}
+TEST(range_model, a_cut_needs_acquire) {
+  expect_needs(model::weakening::acquire, a_range_is_cut_while_its_writer_runs);
+}
 TEST(range_model, a_cut_of_what_is_read_needs_release) {
   expect_needs(model::weakening::release, a_range_is_cut_while_it_is_read);
 }

@@ -8,8 +8,8 @@
 
 namespace weir::flow {
 
-// The program's own memory among what a task names (names_range() of frames.hpp): all that is known here of how such an
-// access looks. Its address is offset(), its length `bytes`.
+// The program's own memory among what a task names (names_range() of frames.hpp): all that is known here of how such
+// an access looks. Its address is offset(), its length `bytes`.
 inline bool names_user_memory(const frame* t) { return (t->unusual & frame::has_ranges) != 0; }
 inline bool reads_user_memory(const access& a) {
   return a.kind() != waiter_kind::overwrite && a.kind() != waiter_kind::covered_overwrite;

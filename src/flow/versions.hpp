@@ -170,7 +170,8 @@ void continue_cut(context&, const waiter&, const char* cause);
 inline void satisfy(context& c, waiter& w, const char* cause) {
   if (w.kind() >= waiter_kind::cut_publish) [[unlikely]] return continue_cut(c, w, cause);
   frame* f = w.task();
-  if (cause != nullptr && w.kind() != waiter_kind::overwrite) f->skipped_because.store(cause, std::memory_order_relaxed);
+  if (cause != nullptr && w.kind() != waiter_kind::overwrite)
+    f->skipped_because.store(cause, std::memory_order_relaxed);
   drop_pending(c, f, 1);
 }
 

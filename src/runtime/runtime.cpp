@@ -120,8 +120,9 @@ void throw_slice_error(const datum* d, std::size_t offset, std::size_t count) {
 }
 
 void throw_range_error(const frame* f, std::uintptr_t first, std::size_t count, std::size_t element_bytes) {
-  throw usage_error(std::string("task ") + f->display_name() + ": a range of " + std::to_string(count) + " elements of " + std::to_string(element_bytes) + " bytes at address " +
-                    std::to_string(first) + " reaches beyond what can be addressed; weir::ref names memory of the program");
+  throw usage_error(std::string("task ") + f->display_name() + ": a range of " + std::to_string(count) +
+                    " elements of " + std::to_string(element_bytes) + " bytes at address " + std::to_string(first) +
+                    " reaches beyond what can be addressed; weir::ref names memory of the program");
 }
 
 void throw_window_error(const frame* f, const stream_state* s, std::size_t count) {

@@ -100,7 +100,8 @@ TEST_F(groups, may_be_empty_overlap_and_repeat_members) {
                for (int& x : part) x++;
            });
   int sum = 0;
-  rt.spawn(in(ref(all)), out(ref(sum)), [](auto from, auto to) { to[0] = std::accumulate(from.begin(), from.end(), 0); });
+  rt.spawn(in(ref(all)), out(ref(sum)),
+           [](auto from, auto to) { to[0] = std::accumulate(from.begin(), from.end(), 0); });
   rt.wait();
   EXPECT_TRUE(ran);
   EXPECT_EQ(sum, 30 * 29 / 2 + 3 * 20);

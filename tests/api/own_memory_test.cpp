@@ -18,7 +18,8 @@ std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZ
 class memory {
  public:
   explicit memory(std::size_t pages)
-      : data_(static_cast<char*>(std::aligned_alloc(page_bytes(), pages * page_bytes()))), bytes_(pages * page_bytes()) {}
+      : data_(static_cast<char*>(std::aligned_alloc(page_bytes(), pages * page_bytes()))),
+        bytes_(pages * page_bytes()) {}
   ~memory() { std::free(data_); }
   memory(const memory&) = delete;
   memory& operator=(const memory&) = delete;

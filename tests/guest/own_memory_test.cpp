@@ -102,8 +102,8 @@ TEST_F(OwnMemory, ThatTheKernelHasMovedIsFoundAtABarrier) {
   expect_statistics_as_the_kernel_has_it(rt, "moved by others");
 }
 
-// Under the default policy tasks that initialise are dealt out, but idle workers may take them all; wherever it lies, it is
-// known.
+// Under the default policy tasks that initialise are dealt out, but idle workers may take them all; wherever it lies,
+// it is known.
 TEST_F(OwnMemory, ThatTasksInitialiseIsKnown) {
   runtime rt;
   for (std::size_t i = 0; i < nodes_.size(); i++)

@@ -98,7 +98,8 @@ TEST_F(trace_api, dependences_through_user_memory_streams_and_graphs) {
   edge_map found = edges(read());
   // Memory that everybody is done with is forgotten by wait().
   EXPECT_EQ(found["b"], (std::set<std::string>{"a"}));
-  EXPECT_EQ(found["c"], (std::set<std::string>{"a"}));  // as with data: b, which read, is waited for, and gives nothing
+  EXPECT_EQ(found["c"],
+            (std::set<std::string>{"a"}));  // as with data: b, which read, is waited for, and gives nothing
   EXPECT_EQ(found["late"], std::set<std::string>{});
   EXPECT_EQ(found["pop"], (std::set<std::string>{"p", "q"}));
   EXPECT_EQ(found["g3"], (std::set<std::string>{"g1", "g2"}));

@@ -36,8 +36,8 @@ nlohmann::ordered_json to_json(const chart_section&);
 
 // Reads lines as `weir bench --json`, `weir bench overhead --json` and `weir eval` print them. Of a kernel: "kernel",
 // "policy", "workers" and "seconds" or "virtual_ms" must be there; "machine", "nodes", "size", "control", "memory",
-// "shared", "locality" and "peak_buffer_bytes" are used if they are. Of a task's cost: "pattern", "runtime", "workers" and
-// "ns_per_task" or "metg_ns". A file that weir eval wrote says itself which figures its lines make.
+// "shared", "locality" and "peak_buffer_bytes" are used if they are. Of a task's cost: "pattern", "runtime", "workers"
+// and "ns_per_task" or "metg_ns". A file that weir eval wrote says itself which figures its lines make.
 class result_reader {
  public:
   // Throws bench::input_error: empty, truncated, no JSON, or lines that are no such results.

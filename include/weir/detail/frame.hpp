@@ -81,7 +81,7 @@ struct access : waiter {
     version* source;          // after: the version read
     resource* stream;         // window, skip: before matching (a stream_state)
     stream_window* window;    // after
-    frame* parts;             // covered: after matching, of the first of them; null in the others and if there are none
+    frame* parts;  // covered: after matching, of the first of them; null in the others and if there are none
   };
   std::uint64_t place = 0;  // low 48 bits: bytes into the version, or where user memory begins; high 16: extra()
   std::uint64_t bytes = 0;  // declared; window: bytes visible

@@ -100,7 +100,9 @@ struct actor {
   static void put_cells(detail::cursor& k, const cells& c, access_mode mode) {
     detail::put_range(k, reinterpret_cast<std::uintptr_t>(c.first), c.count, sizeof *c.first, mode);
   }
-  static void* closure(frame* f) { return reinterpret_cast<char*>(f) + detail::closure_offset(f->versions, f->accesses, alignof(number*)); }
+  static void* closure(frame* f) {
+    return reinterpret_cast<char*>(f) + detail::closure_offset(f->versions, f->accesses, alignof(number*));
+  }
 
   // Runs what is ready, and what becomes ready by that. A task writes the sum of what it reads, plus one.
   void run_all() {
@@ -178,7 +180,8 @@ struct world {
   int ran() const { return a.ran + b.ran + d.ran; }
   // `who` needs no atomic operations until somebody else comes.
   void make_alone(actor& who) {
-    common.solitude.begin(who.c.as_visitor, [&](auto&& f) { f(a.c.as_visitor), f(b.c.as_visitor), f(d.c.as_visitor); });
+    common.solitude.begin(who.c.as_visitor,
+                          [&](auto&& f) { f(a.c.as_visitor), f(b.c.as_visitor), f(d.c.as_visitor); });
   }
   // Data are locked from now on: they create by turns until the right to be the only one is used up.
   void make_creators_share() {
