@@ -61,10 +61,13 @@ class address_domain {
     if (a.kind() != waiter_kind::read) f->version_at(a.extra())->owner = &r.state;
   }
   static bool any_twice(frame*);
+  static bool any_overlap(frame*);
+  bool use_known(context&, frame*, frame*& parts);
+  void add_all(parts_builder&, const range_parts&, part_use) const;
   frame* resolve_parts(context&, frame*);
   void make_records(context&, frame*);
   void join(context&, const range_parts&);
-  bool fits(const range_parts*, const access&, std::uint32_t task) const;
+  bool fits(range_parts*, const access&, std::uint32_t task) const;
   bool list_uses(frame*, bool by_address);
   void note_parts(context&, frame*) noexcept;
   void join_uses();

@@ -58,6 +58,12 @@ void range_table::give_back(range_record& r) noexcept {
 
 // ------------------------------------------------------------------------------------------------- exact look-up
 
+bool range_table::all_there(range_parts& parts) const {
+  if (!std::ranges::all_of(parts.all, &range_parts::part::is_there)) return false;
+  parts.checked_at = removals_;
+  return true;
+}
+
 // Of parts one is looked at: if that is at rest the range is not in use now.
 bool range_table::may_go(const slot& s, std::uint32_t task) const {
   if (!s.has_parts()) return may_go(*s.record(), task);
@@ -155,6 +161,7 @@ void range_table::note_parts(context& c, std::uintptr_t first, std::uint64_t byt
       *s = {first, reinterpret_cast<std::uintptr_t>(parts) | 1};
     }
     parts->all.clear();
+    parts->checked_at = removals_;
     for_each_part(first, bytes, [&](range_record& r) { parts->all.push_back({&r, r.generation}); });
   } catch (const std::bad_alloc&) {
     if (range_parts* const some = find(first, bytes).parts; some != nullptr) some->all.clear();
@@ -177,6 +184,7 @@ void range_table::remove(range_record& r) noexcept {
     if (s.entry == reinterpret_cast<std::uintptr_t>(&r)) s = {};
   index_.remove(&r);
   r.generation++;
+  removals_++;
 }
 
 void range_table::take_out(context& c, range_record& r) noexcept {

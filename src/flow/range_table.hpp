@@ -27,13 +27,7 @@ struct range_parts {
   std::uintptr_t first;
   std::uint64_t bytes;
   std::vector<part> all;
-
-  bool is_up_to_date() const {
-    if (all.empty()) return false;
-    for (const part& p : all)
-      if (!p.is_there()) return false;
-    return true;
-  }
+  std::uint64_t checked_at = 0;  // how often a record of the table had gone when all were there
 };
 
 class range_table {
@@ -71,6 +65,10 @@ class range_table {
   void cover(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task);
   // That a range has parts, for find(). If there is no memory it will not be found.
   void note_parts(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
+  // Whether they still are what makes up their range.
+  bool is_up_to_date(range_parts& parts) const {
+    return (parts.checked_at == removals_ || all_there(parts)) && !parts.all.empty();
+  }
   // Whether nobody loses anything by it; the task of this number names it.
   bool may_go(const range_record& r, std::uint32_t task) const {
     return r.named_by != task && !keeps_all_ && r.is_forgettable();
@@ -123,6 +121,7 @@ class range_table {
     // Lengths go far apart, so that no two ranges of a program have all of it in common.
     return (first + bytes * 0xc2b2ae3d27d4eb4fu) * 0x9e3779b97f4a7c15u;
   }
+  bool all_there(range_parts&) const;
   bool may_go(const slot&, std::uint32_t task) const;
   // It was not named while twice as many tasks came as there are records: who goes over all again and again is faster.
   bool is_out_of_use(const range_record& r) const { return now_ - r.named_at() > 2 * index_.size() + 16; }
@@ -155,6 +154,7 @@ class range_table {
   std::size_t lines_ = 0;
   range_index index_;
   std::uint32_t now_ = 0;
+  std::uint64_t removals_ = 0;
   std::vector<std::unique_ptr<range_record[]>> chunks_;
   std::size_t records_ = 0;  // in all chunks
   std::vector<range_record*> unused_;  // has room for all records
