@@ -19,9 +19,9 @@ enum class group_of : std::uint8_t { data_or_windows, own_memory };
 
 }  // namespace detail
 
-// A random-access range of std::span<T>, made when they are asked for: views[i] costs a few instructions, so a loop over
-// elements takes the span first. Copies are as good as the original. Valid while the task's body runs. T is const where
-// the task only reads.
+// A random-access range of std::span<T>, made when they are asked for: views[i] costs a few instructions, so a loop
+// over elements takes the span first. Copies are as good as the original. Valid while the task's body runs. T is const
+// where the task only reads.
 template <class T>
 class views {
  public:
