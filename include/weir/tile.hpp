@@ -35,7 +35,8 @@ struct tile_numbers {
   bool are_right() const noexcept {
     std::size_t end_row = 0, elements = 0;
     return rows != 0 && columns != 0 && columns <= stride && first_column <= stride - columns &&
-           matrix <= most_bytes && !__builtin_add_overflow(first_row, rows, &end_row) && !__builtin_mul_overflow(end_row, stride, &elements) &&
+           matrix <= most_bytes && !__builtin_add_overflow(first_row, rows, &end_row) &&
+           !__builtin_mul_overflow(end_row, stride, &elements) &&
            elements <= (most_bytes - matrix) / element_bytes;
   }
 };
