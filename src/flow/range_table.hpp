@@ -81,6 +81,17 @@ class range_table {
   std::uint32_t now() const { return now_; }
   bool keeps_all() const { return keeps_all_; }
 
+  // For maps of other forms of ranges, whose records come from here, too. Before so many are taken. Throws
+  // std::bad_alloc.
+  void reserve(std::size_t records);
+  range_record& take_record(std::uintptr_t first, std::uintptr_t end, std::uint32_t task) noexcept;
+  // What is known of it would have to go on in others.
+  bool must_go_on(const range_record& r) const { return keeps_all_ || !r.is_forgettable(); }
+  // Of a record that no map has: its version has no more readers than those matched, or is that of a task.
+  void drop(context&, range_record&) noexcept;
+  // These, which lie in it, in place of this one, which is in no map then. Room for them was reserved.
+  void replace(context&, range_record&, std::span<range_record* const> by, std::uint32_t task) noexcept;
+
   // Of a record that was cut, by any thread: nobody looks at it any more.
   void give_back(range_record&) noexcept;
   // All that is at rest, or everything. O(size).
@@ -142,8 +153,6 @@ class range_table {
   void fill(context&, std::uintptr_t first, std::uintptr_t end, std::uint32_t task);
   void remove(range_record&) noexcept;
   void collect_returned();
-  void reserve(std::size_t records);
-  range_record& take_record(std::uintptr_t first, std::uintptr_t end, std::uint32_t task) noexcept;
 
   const detail::runtime_state* const& runtime_;
   const bool& keeps_all_;  // for traces: what is at rest still says who wrote it
