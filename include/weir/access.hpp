@@ -11,12 +11,13 @@
 // (in(std::vector<data<T>>), of ranges in(std::vector<memory_range<T>>), or of streams with pop_each and push_each)
 // give the body a weir::views<T>. ref(span) is user memory: dependences by address range, no renaming. It stays where
 // it is; tasks are placed by where that is, and by policy `local` those that write it first are dealt out to all
-// nodes.
+// nodes. ref(tile(matrix, stride, first_row, rows, first_column, columns)) is a block of a row-major matrix (tile.hpp).
 #pragma once
 
 #include <weir/data.hpp>
 #include <weir/detail/wrong_call.hpp>
 #include <weir/stream.hpp>
+#include <weir/tile.hpp>
 
 #include <span>
 #include <type_traits>
@@ -28,6 +29,11 @@ namespace weir {
 template <class T>
 struct memory_range {
   std::span<T> memory;
+};
+// A block of a matrix of the program, the same.
+template <class T>
+struct memory_tile {
+  tile<T> memory;
 };
 
 namespace detail {
@@ -57,13 +63,21 @@ struct address_group_access {
   std::span<const memory_range<T>> members;
 };
 
+template <class T, access_mode Mode>
+struct tile_access {
+  tile<T> named;
+};
+
 template <class T> inline constexpr bool is_span = false;
 template <class T, std::size_t N> inline constexpr bool is_span<std::span<T, N>> = true;
+template <class T> inline constexpr bool is_tile = false;
+template <class T> inline constexpr bool is_tile<tile<T>> = true;
 template <class T> inline constexpr bool is_handle = false;
 template <class T> inline constexpr bool is_handle<data<T>> = true;
 template <class T> inline constexpr bool is_handle<slice<T>> = true;
 template <class T> inline constexpr bool is_handle<stream<T>> = true;
 template <class T> inline constexpr bool is_handle<memory_range<T>> = true;
+template <class T> inline constexpr bool is_handle<memory_tile<T>> = true;
 
 template <class T>
 constexpr void check_is_memory() {
@@ -125,6 +139,8 @@ template <class T> memory_range<T> ref(T& object) {
   detail::check_is_memory<T>();
   return {std::span<T>(&object, 1)};
 }
+// A block of a matrix (tile.hpp).
+template <class T> memory_tile<T> ref(tile<T> block) { return {block}; }
 
 template <class T>
 detail::address_access<const T, detail::access_mode::in> in(const memory_range<T>& r) {
@@ -138,6 +154,10 @@ template <class T>
 detail::address_access<T, detail::access_mode::inout> inout(const memory_range<T>& r) {
   return {r.memory.data(), r.memory.size()};
 }
+
+template <class T> detail::tile_access<const T, detail::access_mode::in> in(const memory_tile<T>& t) { return {t.memory}; }
+template <class T> detail::tile_access<T, detail::access_mode::out> out(const memory_tile<T>& t) { return {t.memory}; }
+template <class T> detail::tile_access<T, detail::access_mode::inout> inout(const memory_tile<T>& t) { return {t.memory}; }
 
 // Groups: any number of ranges of one type, known when the task is spawned; they may overlap. spawn() looks at the
 // vector, and nobody after that.
@@ -172,6 +192,8 @@ detail::refused out(const std::vector<memory_range<const T>>&) {
   return detail::refuse_constant<T>();
 }
 template <class T> detail::refused out(std::span<const memory_range<const T>>) { return detail::refuse_constant<T>(); }
+template <class T> detail::refused out(const memory_tile<const T>&) { return detail::refuse_constant<T>(); }
+template <class T> detail::refused inout(const memory_tile<const T>&) { return detail::refuse_constant<T>(); }
 template <class T> detail::refused inout(const memory_range<const T>&) { return detail::refuse_constant<T>(); }
 template <class T>
 detail::refused inout(const std::vector<memory_range<const T>>&) {
@@ -212,7 +234,8 @@ template <class Call = void> detail::refused inout(detail::anything) {
   return {};
 }
 template <class T>
-  requires(!std::is_lvalue_reference_v<T> && !detail::is_span<std::remove_const_t<T>>)
+  requires(!std::is_lvalue_reference_v<T> && !detail::is_span<std::remove_const_t<T>> &&
+           !detail::is_tile<std::remove_const_t<T>>)
 detail::refused ref(T&&) {
   static_assert(detail::never<T>,
                 "weir: ref() of a temporary: the task would use memory that is gone; expected a variable, vector or "

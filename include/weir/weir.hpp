@@ -27,4 +27,5 @@
 #include <weir/statistics.hpp>
 #include <weir/stream.hpp>
 #include <weir/task.hpp>
+#include <weir/tile.hpp>
 #include <weir/views.hpp>

@@ -111,8 +111,8 @@ bool address_domain::use_known(context& c, frame* f, frame*& parts) {
 }
 
 // Parts that are what the access needs now.
-bool address_domain::fits(range_parts* parts, const access& a, std::uint32_t task) const {
-  if (parts == nullptr || !table_.is_up_to_date(*parts)) return false;
+bool address_domain::fits(const range_parts* parts, const access& a, std::uint32_t task) const {
+  if (parts == nullptr || !parts->is_up_to_date()) return false;
   if (a.kind() == waiter_kind::read) return true;
   const auto at_rest = [&](const range_parts::part& p) { return table_.may_go(*p.record, task); };
   return parts->all.size() <= most_parts_at_rest || !std::ranges::all_of(parts->all, at_rest);
@@ -130,7 +130,7 @@ void address_domain::make_records(context& c, frame* f) {
     } else if (fits(known.parts, a, task)) {
       for (const range_parts::part& p : known.parts->all) p.record->named_by = task;
     } else {
-      if (known.parts != nullptr && table_.is_up_to_date(*known.parts)) join(c, *known.parts);
+      if (known.parts != nullptr && known.parts->is_up_to_date()) join(c, *known.parts);
       table_.cover(c, a.offset(), a.bytes, task);
     }
   });
@@ -181,7 +181,7 @@ void address_domain::note_parts(context& c, frame* f) noexcept {
   for_each_range(f, [&](std::uint32_t, access& a) {
     if (a.bytes == 0) return;
     const range_table::found known = table_.find(a.offset(), a.bytes);
-    if (known.record == nullptr && (known.parts == nullptr || !table_.is_up_to_date(*known.parts)))
+    if (known.record == nullptr && (known.parts == nullptr || !known.parts->is_up_to_date()))
       table_.note_parts(c, a.offset(), a.bytes, number_);
   });
 }

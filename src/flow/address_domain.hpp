@@ -8,6 +8,7 @@
 #include "flow/frames.hpp"
 #include "flow/range_parts.hpp"
 #include "flow/range_table.hpp"
+#include "flow/tile_map.hpp"
 
 #include <weir/detail/scope_state.hpp>
 
@@ -19,13 +20,14 @@ namespace weir::flow {
 // or, once there are several creators, holds the lock.
 class address_domain {
  public:
-  explicit address_domain(const shared& s) : table_(s.runtime, s.traced) {}
+  explicit address_domain(const shared& s) : table_(s.runtime, s.traced), tiles_(table_) {}
 
   // Finds the records of the ranges that a task names, and gives accesses and versions their data. Returns what the
   // task uses beside a record for each access, or null. An exact repeat of a range costs one look-up, one that has
   // parts a look at each of them, and any other O(log n) for each record it touches. Throws std::bad_alloc.
   frame* resolve(context& c, frame* f) {
     const std::uint32_t now = table_.tick();
+    if ((f->unusual & tiles_matter_) != 0) [[unlikely]] return resolve_with_tiles(c, f);
     access* a = f->access_at(0);
     for (const access* end = a + f->accesses; a != end; a++) {
       if (a->wanted != nullptr) continue;  // a datum or stream
@@ -39,10 +41,14 @@ class address_domain {
   }
 
   // What no task uses, or everything. O(ranges).
-  void forget(context& c, bool everything) noexcept { table_.forget(c, everything); }
+  void forget(context& c, bool everything) noexcept {
+    table_.forget(c, everything);
+    tiles_.forget(c, everything);
+    if (!tiles_.has_areas()) tiles_matter_ = frame::has_tiles;
+  }
   // No task that named its ranges is left.
   bool is_over() { return table_.is_unused(); }
-  bool is_valid() { return table_.is_valid(); }
+  bool is_valid() { return table_.is_valid() && tiles_.is_valid(); }
   // After a wait for all its tasks there is something to be forgotten.
   bool forgets_at_waits() const { return has_lost.load(std::memory_order_relaxed) || table_.keeps_all(); }
 
@@ -67,7 +73,7 @@ class address_domain {
   frame* resolve_parts(context&, frame*);
   void make_records(context&, frame*);
   void join(context&, const range_parts&);
-  bool fits(range_parts*, const access&, std::uint32_t task) const;
+  bool fits(const range_parts*, const access&, std::uint32_t task) const;
   bool list_uses(frame*, bool by_address);
   void note_parts(context&, frame*) noexcept;
   void join_uses();
@@ -76,11 +82,41 @@ class address_domain {
   std::size_t end_of_uses(std::size_t first, std::uint32_t access) const;
   void count_parts_anew();
   frame* bind_uses(context&, frame*);
+
+  // Tasks that name tiles, and tasks that name ranges among those: address_tiles.cpp.
+  struct named_place {
+    tile_map::place at;
+    std::uint32_t access;
+    bool orders_all;  // with whatever is there
+  };
+  struct area_in_order {
+    tile_area* area;
+    std::uint32_t access;
+  };
+  frame* resolve_with_tiles(context&, frame*);
+  bool bind_known(frame*);
+  frame* resolve_tiles(context&, frame*);
+  void find_places(context&, frame*);
+  void order_areas(std::uintptr_t first, std::uintptr_t end, std::uint32_t access);
+  void make_places(context&, frame*);
+  void list_places(frame*);
+  void list_use(range_record&, std::uint32_t access, part_use);
+  void note_places(context&) noexcept;
+  range_table::found find_place(const tile_map::place&) const;
+  void cover_place(context&, const tile_map::place&, std::uint32_t task);
+
   std::uint32_t next_number() { return ++number_ == 0 ? ++number_ : number_; }
 
   range_table table_;
+  tile_map tiles_;
+  // Which of a task's unusual accesses have it resolved with a look at tiles: has_tiles; all ranges once there are any.
+  std::uint8_t tiles_matter_ = frame::has_tiles;
   // Of the task that is being resolved.
   std::vector<use> uses_;
+  std::vector<named_place> places_;
+  std::vector<tile_space*> spaces_;       // of each tile
+  std::vector<area_in_order> unordered_;  // ordered with all by this task
+  std::vector<tile_map::place> found_;
   bool named_twice_ = false;
   std::size_t parts_ = 0, written_parts_ = 0;  // how many uses are of accesses that several records make up
   std::uint32_t number_ = 0;  // of the last one that noted in records that it names them

@@ -58,12 +58,6 @@ void range_table::give_back(range_record& r) noexcept {
 
 // ------------------------------------------------------------------------------------------------- exact look-up
 
-bool range_table::all_there(range_parts& parts) const {
-  if (!std::ranges::all_of(parts.all, &range_parts::part::is_there)) return false;
-  parts.checked_at = removals_;
-  return true;
-}
-
 // Of parts one is looked at: if that is at rest the range is not in use now.
 bool range_table::may_go(const slot& s, std::uint32_t task) const {
   if (!s.has_parts()) return may_go(*s.record(), task);
@@ -189,8 +183,18 @@ void range_table::remove(range_record& r) noexcept {
 
 void range_table::take_out(context& c, range_record& r) noexcept {
   remove(r);
+  drop(c, r);
+}
+
+void range_table::drop(context& c, range_record& r) noexcept {
   if (r.state.current != &r.ground) implementation::retire_without_heir(c, *r.state.current, r.state.readers);
   unused_.push_back(&r);
+}
+
+void range_table::replace(context& c, range_record& old, std::span<range_record* const> by,
+                          std::uint32_t task) noexcept {
+  remove(old);
+  for (range_record* r : by) add(c, *r, task);
 }
 
 // Null: a record begins or ends at this address, or none has it.
@@ -202,7 +206,7 @@ range_record* range_table::reaching_across(std::uintptr_t address) {
 void range_table::cut(context& c, range_record& whole, std::uintptr_t first, std::uintptr_t end, std::uint32_t task) {
   const std::uintptr_t begins = std::max(whole.first, first), ends = std::min(whole.end(), end);
   const unsigned count = 1 + (begins > whole.first ? 1 : 0) + (ends < whole.end() ? 1 : 0);
-  const bool in_use = keeps_all_ || !whole.is_forgettable();
+  const bool in_use = must_go_on(whole);
   frame* const made = in_use ? make_cut(c, count) : nullptr;
   std::array<range_record*, 3> pieces{};
   unsigned n = 0;
@@ -212,9 +216,7 @@ void range_table::cut(context& c, range_record& whole, std::uintptr_t first, std
   remove(whole);
   for (unsigned i = 0; i < count; i++) add(c, *pieces[i], task);
   if (in_use) return begin_cut(c, made, *this, whole, std::span(pieces).first(count));
-  if (whole.state.current != &whole.ground)
-    implementation::retire_without_heir(c, *whole.state.current, whole.state.readers);
-  unused_.push_back(&whole);
+  drop(c, whole);
 }
 
 void range_table::clear_bound(context& c, std::uintptr_t bound, std::uintptr_t first, std::uintptr_t end,

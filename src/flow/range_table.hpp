@@ -8,6 +8,7 @@
 #include "flow/range_index.hpp"
 #include "flow/range_record.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,9 @@ struct range_parts {
   std::uintptr_t first;
   std::uint64_t bytes;
   std::vector<part> all;
-  std::uint64_t checked_at = 0;  // how often a record of the table had gone when all were there
+  std::uint64_t checked_at = 0;  // of a range's: how often a record of the table had gone when all were there
+
+  bool is_up_to_date() const { return !all.empty() && std::ranges::all_of(all, &part::is_there); }
 };
 
 class range_table {
@@ -65,9 +68,12 @@ class range_table {
   void cover(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task);
   // That a range has parts, for find(). If there is no memory it will not be found.
   void note_parts(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
-  // Whether they still are what makes up their range.
+  // The same of a range's parts that this has found, mostly without a look at them.
   bool is_up_to_date(range_parts& parts) const {
-    return (parts.checked_at == removals_ || all_there(parts)) && !parts.all.empty();
+    if (parts.checked_at == removals_) return !parts.all.empty();
+    if (!parts.is_up_to_date()) return false;
+    parts.checked_at = removals_;
+    return true;
   }
   // Whether nobody loses anything by it; the task of this number names it.
   bool may_go(const range_record& r, std::uint32_t task) const {
@@ -78,6 +84,17 @@ class range_table {
   std::uint32_t tick() { return ++now_; }
   std::uint32_t now() const { return now_; }
   bool keeps_all() const { return keeps_all_; }
+
+  // For maps of other forms of ranges, whose records come from here, too. Before so many are taken. Throws
+  // std::bad_alloc.
+  void reserve(std::size_t records);
+  range_record& take_record(std::uintptr_t first, std::uintptr_t end, std::uint32_t task) noexcept;
+  // What is known of it would have to go on in others.
+  bool must_go_on(const range_record& r) const { return keeps_all_ || !r.is_forgettable(); }
+  // Of a record that no map has: its version has no more readers than those matched, or is that of a task.
+  void drop(context&, range_record&) noexcept;
+  // These, which lie in it, in place of this one, which is in no map then. Room for them was reserved.
+  void replace(context&, range_record&, std::span<range_record* const> by, std::uint32_t task) noexcept;
 
   // Of a record that was cut, by any thread: nobody looks at it any more.
   void give_back(range_record&) noexcept;
@@ -121,7 +138,6 @@ class range_table {
     // Lengths go far apart, so that no two ranges of a program have all of it in common.
     return (first + bytes * 0xc2b2ae3d27d4eb4fu) * 0x9e3779b97f4a7c15u;
   }
-  bool all_there(range_parts&) const;
   bool may_go(const slot&, std::uint32_t task) const;
   // It was not named while twice as many tasks came as there are records: who goes over all again and again is faster.
   bool is_out_of_use(const range_record& r) const { return now_ - r.named_at() > 2 * index_.size() + 16; }
@@ -141,8 +157,6 @@ class range_table {
   void fill(context&, std::uintptr_t first, std::uintptr_t end, std::uint32_t task);
   void remove(range_record&) noexcept;
   void collect_returned();
-  void reserve(std::size_t records);
-  range_record& take_record(std::uintptr_t first, std::uintptr_t end, std::uint32_t task) noexcept;
 
   const detail::runtime_state* const& runtime_;
   const bool& keeps_all_;  // for traces: what is at rest still says who wrote it

@@ -48,6 +48,7 @@ inputs match_accesses(context& c, frame* f, stream_plan& streams) {
       case waiter_kind::covered_read:
       case waiter_kind::covered_update:
       case waiter_kind::covered_overwrite: found.satisfied++; break;  // parts count for themselves
+      case waiter_kind::shape: found.satisfied++; break;
       case waiter_kind::update:
       case waiter_kind::overwrite:
         found.updates++;

@@ -32,7 +32,7 @@ inline bool is_stage(const frame* f) {
 
 // Whether there is nothing to do for a task's inputs before it runs.
 inline bool finds_its_inputs(frame* f) {
-  if ((f->unusual & ~frame::has_ranges) == 0 || f->accesses == 0) return true;
+  if ((f->unusual & ~(frame::has_ranges | frame::has_tiles)) == 0 || f->accesses == 0) return true;
   if (!is_stage(f)) return false;
   const access& a = *f->access_at(0);
   return a.kind() != waiter_kind::window || !a.window->in_several_pieces();

@@ -125,6 +125,18 @@ void throw_range_error(const frame* f, std::uintptr_t first, std::size_t count, 
                     " reaches beyond what can be addressed; weir::ref names memory of the program");
 }
 
+void throw_tile_error(const tile_numbers& n) {
+  const auto all = [](const char* what, std::size_t first, std::size_t count) {
+    return std::string(what) + " " + std::to_string(first) + " to " + std::to_string(first + count);
+  };
+  if (n.rows == 0 || n.columns == 0)
+    throw usage_error("weir::tile: " + std::to_string(n.rows) + " rows of " + std::to_string(n.columns) + " columns were asked for; a tile has at least one of each");
+  if (n.columns > n.stride || n.first_column > n.stride - n.columns)
+    throw usage_error("weir::tile: " + all("columns", n.first_column, n.columns) + " were asked for, and the matrix has " + std::to_string(n.stride) + " elements from row to row (its stride)");
+  throw usage_error("weir::tile: " + all("rows", n.first_row, n.rows) + " of a matrix at address " + std::to_string(n.matrix) + ", with " + std::to_string(n.stride) + " elements of " +
+                    std::to_string(n.element_bytes) + " bytes from row to row, reach beyond what can be addressed");
+}
+
 void throw_window_error(const frame* f, const stream_state* s, std::size_t count) {
   throw usage_error(std::string("task ") + f->display_name() + ": a window of " + std::to_string(count) + " elements of " + std::to_string(s->element_bytes) + " bytes on stream " +
                     (s->name ? s->name : "(unnamed)") + " is more than can be addressed");

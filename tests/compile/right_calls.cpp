@@ -101,6 +101,11 @@ void accesses(weir::runtime& rt, const std::vector<weir::data<double>>& blocks, 
            [](weir::views<const double> r, weir::views<double> w, auto, weir::views<const double>) {
              for (const std::span<const double> part : r) w.begin()[0][0] = part[0];
            });
+  const weir::tile block(v.data(), 2, 0, 1, 0, 2);
+  const weir::memory_tile<double> named = ref(block);
+  rt.spawn(in(ref(block)), inout(named), out(ref(weir::tile(v.data(), 2, 1, 1, 0, 2))),
+           in(ref(weir::tile<const double>(block))),
+           [](weir::tile<const double> r, weir::tile<double> w, auto, auto) { w(0, 1) = r.row(0)[0]; });
   rt.spawn(s.push(2), s.tick(std::size_t{1}), s.pop(1), [](std::span<int>, std::span<const int>) {});
   rt.spawn(weir::push_each(streams, 2), weir::pop_each(streams, 1), [](weir::views<int>, weir::views<const int>) {});
 }

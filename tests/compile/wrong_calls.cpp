@@ -254,6 +254,27 @@ rt.spawn(out(std::vector{memory, memory}), [](weir::views<double>) {});
 // error: weir: the callable cannot be called with what its accesses give
 rt.spawn(out(std::vector{ref(memory)}), [](std::span<double>) {});
 
+// --- ref: a tile that the task only reads
+// error: weir: the callable wants to write what the task only reads
+rt.spawn(in(ref(weir::tile(v.data(), 10, 0, 2, 0, 2))), [](weir::tile<double> t) { t(0, 0) = 1; });
+
+// --- ref: a tile of constant memory that the task is to write
+// error: weir: out() and inout() say that the task writes, and the memory in ref() is const
+const double* const matrix = v.data();
+rt.spawn(inout(ref(weir::tile(matrix, 10, 0, 2, 0, 2))), [](weir::tile<double>) {});
+
+// --- spawn: a tile without in, out or inout
+// error: weir: weir::ref(x) does not say what the task does with the memory
+rt.spawn(ref(weir::tile(v.data(), 10, 0, 2, 0, 2)), [](weir::tile<double>) {});
+
+// --- in: a tile
+// error: weir: in() takes a weir::data
+rt.spawn(in(weir::tile(v.data(), 10, 0, 2, 0, 2)), [](weir::tile<const double>) {});
+
+// --- ref: a body that takes a tile as a range
+// error: weir: the callable cannot be called with what its accesses give
+rt.spawn(out(ref(weir::tile(v.data(), 10, 0, 2, 0, 2))), [](std::span<double>) {});
+
 // --- run: a callable with an argument
 // error: weir: run() takes one callable, which takes nothing or a weir::scope&
 rt.run([](int n) { (void)n; });

@@ -18,8 +18,6 @@ namespace detail {
 [[noreturn]] void throw_null_access(const char* what);
 [[noreturn]] void throw_window_error(const frame*, const stream_state*, std::size_t count);
 [[noreturn]] void throw_range_error(const frame*, std::uintptr_t first, std::size_t count, std::size_t element_bytes);
-// Of a datum or window, and where memory ends: more than any machine's address space.
-inline constexpr std::size_t most_bytes = std::size_t{1} << 47;
 void* window_data(access&) noexcept;
 
 // Where building or reading a frame has got to.
@@ -81,6 +79,18 @@ template <class T>
   a.set_place(first, mode == access_mode::in ? access::reads_range : c.version_index());
   if (mode != access_mode::in) put_version(c, version_kind::range, nullptr, 0);
   c.task->unusual |= frame::has_ranges;
+}
+
+// As a range of as many bytes, whose shape comes behind it.
+[[gnu::always_inline]] inline void put_tile(cursor& c, std::uintptr_t first, std::uintptr_t matrix, std::size_t stride,
+                                            std::size_t rows, std::size_t width, access_mode mode) {
+  constexpr waiter_kind kinds[] = {waiter_kind::read, waiter_kind::overwrite, waiter_kind::update};
+  access& a = put_access(c, kinds[static_cast<int>(mode)]);
+  a.bytes = rows * width;
+  a.set_place(first, mode == access_mode::in ? access::reads_range : c.version_index());
+  put_access(c, waiter_kind::shape).set_shape(matrix, stride, width);
+  if (mode != access_mode::in) put_version(c, version_kind::range, nullptr, 0);
+  c.task->unusual |= frame::has_ranges | frame::has_tiles;
 }
 
 template <class T>
@@ -192,6 +202,25 @@ struct access_traits<address_group_access<T, Mode>> {
     if constexpr (Mode != access_mode::in) c.version += n;
     c.access += n;
     return v;
+  }
+};
+
+template <class T, access_mode Mode>
+struct access_traits<tile_access<T, Mode>> {
+  using argument = tile<T>;
+  static constexpr bool is_group = false;
+  static std::size_t versions(const tile_access<T, Mode>&) { return Mode == access_mode::in ? 0 : 1; }
+  static std::size_t accesses(const tile_access<T, Mode>&) { return 2; }
+  [[gnu::always_inline]] static void put(cursor& c, const tile_access<T, Mode>& a) {
+    const tile<T>& t = a.named;
+    put_tile(c, reinterpret_cast<std::uintptr_t>(t.data()), reinterpret_cast<std::uintptr_t>(t.matrix()),
+             t.stride() * sizeof(T), t.rows(), t.columns() * sizeof(T), Mode);
+  }
+  static argument take(cursor& c, std::uint32_t) {
+    if constexpr (Mode != access_mode::in) c.next_version();
+    const access& all = c.next_access();
+    const access& shape = c.next_access();
+    return tile_at<T>(all.offset(), shape.matrix(), shape.stride(), all.bytes / shape.width(), shape.width());
   }
 };
 

@@ -34,6 +34,7 @@ enum class waiter_kind : std::uint8_t {
   covered_read,
   covered_update,
   covered_overwrite,
+  shape,       // no access, but the shape of the tile that the access before it names (access::matrix() and below)
   dependence,  // one more thing a task waits for: a segment of a window
   external,    // a thread outside the runtime waits for this version
   part_read,   // access to one of several parts of a range: as read
@@ -95,6 +96,16 @@ struct access : waiter {
   // In the extra() of what reads user memory.
   static constexpr unsigned reads_range = 1;
   void set_place(std::uint64_t offset, std::uint64_t extra) { place = offset | extra << offset_bits; }
+
+  // Of a shape: address of the matrix, bytes from row to row, bytes of a row of the tile.
+  void set_shape(std::uintptr_t matrix, std::uint64_t stride, std::uint64_t width) {
+    next = reinterpret_cast<waiter*>(matrix);
+    place = stride;
+    bytes = width;
+  }
+  std::uintptr_t matrix() const { return reinterpret_cast<std::uintptr_t>(next); }
+  std::uint64_t stride() const { return place; }
+  std::uint64_t width() const { return bytes; }
 };
 static_assert(sizeof(access) == 40);
 
@@ -187,6 +198,7 @@ struct frame_size {
 struct alignas(64) frame {
   static constexpr std::uint32_t being_created = std::uint32_t{1} << 31;
   static constexpr std::uint8_t has_updates = 1, has_streams = 2, has_ranges = 4, of_graph = 8;
+  static constexpr std::uint8_t has_tiles = 16;  // among its ranges
 
   const task_ops* ops = nullptr;
   // What it waits for: 1 for all its reads, 1 for every other input, and being_created until all are matched. When it
