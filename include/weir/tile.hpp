@@ -47,6 +47,8 @@ struct tile_numbers {
 template <class T>
 class tile {
  public:
+  using element_type = T;
+
   // Rows first_row to first_row + rows, without the last, and such columns, of a matrix that begins at `matrix` and
   // has `stride` elements from the beginning of one row to that of the next (the leading dimension of BLAS). Looks at
   // no element. Throws usage_error for a tile without elements, one that is wider than the stride lets it be, and one
