@@ -154,9 +154,16 @@ void address_domain::list_places(frame* f) {
     const access& a = *f->access_at(p.access);
     const part_use how = p.orders_all ? part_use::update : use_of(a, p.at.exact);
     const auto list = [&](range_record& r) { list_use(r, p.access, how); };
-    if (range_record* const all = find_place(p.at).record; all != nullptr) list(*all);
-    else if (p.at.space != nullptr) tiles_.for_each_part(p.at, list);
-    else table_.for_each_part(p.at.first(), p.at.where.width(), list);
+    const range_table::found known = find_place(p.at);
+    if (known.record != nullptr) {
+      list(*known.record);
+    } else if (known.parts != nullptr && known.parts->is_up_to_date()) {
+      for (const range_parts::part& part : known.parts->all) list(*part.record);
+    } else if (p.at.space != nullptr) {
+      tiles_.for_each_part(p.at, list);
+    } else {
+      table_.for_each_part(p.at.first(), p.at.where.width(), list);
+    }
     if (!p.orders_all || ordered == unordered_.end() || ordered->access != p.access) continue;
     for (; ordered != unordered_.end() && ordered->access == p.access; ++ordered)
       table_.for_each_part(ordered->area->first, ordered->area->end - ordered->area->first, list);

@@ -164,7 +164,7 @@ class tile_map {
   };
   // A shape is in one of so many slots side by side.
   static constexpr std::size_t window = 8, first_slots = 64;
-  static constexpr std::size_t least_many_areas = 64;
+  static constexpr std::size_t least_many_areas = 8;
 
   std::span<slot, window> window_of(const tile_shape& t) const { return window_in(slots_.get(), shift_, t); }
   static std::span<slot, window> window_in(slot* slots, unsigned shift, const tile_shape& t) {
