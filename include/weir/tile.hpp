@@ -10,10 +10,13 @@
 //
 // Tasks whose tiles have no byte in common do not wait for each other, although the bytes of one lie among those of
 // the other: tiles of one matrix and stride are compared as rectangles. So are a tile and a plain range, of which
-// whole rows and parts of rows are rectangles, too. Only tiles of different strides on the same memory are taken for
-// all bytes from their first to their last; where they meet for the first time, that task is ordered with all others
-// there. (Regions with strides as in Perez, Badia and Labarta, "Handling task dependencies under strided and aliased
-// references", ICS 2010.)
+// whole rows and parts of rows are rectangles, too. (Regions with strides as in Perez, Badia and Labarta, "Handling
+// task dependencies under strided and aliased references", ICS 2010.)
+//
+// Only tiles of different strides on the same memory are taken for all bytes from their first to their last; where
+// they meet for the first time, that task is ordered with all others there. That is an order which the program does
+// not ask for: a task that waits for tasks which it has created must not name a tile within whose bytes one of these
+// names a tile of another stride.
 #pragma once
 
 #include <cstddef>
