@@ -9,9 +9,10 @@
 //
 // in(x) and out(x) of the same datum in one task read the old version and write a new one. Groups
 // (in(std::vector<data<T>>), of ranges in(std::vector<memory_range<T>>), or of streams with pop_each and push_each)
-// give the body a weir::views<T>. ref(span) is user memory: dependences by address range, no renaming. It stays where
-// it is; tasks are placed by where that is, and by policy `local` those that write it first are dealt out to all
-// nodes. ref(tile(matrix, stride, first_row, rows, first_column, columns)) is a block of a row-major matrix (tile.hpp).
+// give the body a weir::views<T>; groups of tiles, in(std::vector<memory_tile<T>>), a weir::views<tile<T>>. ref(span)
+// is user memory: dependences by address range, no renaming. It stays where it is; tasks are placed by where that is,
+// and by policy `local` those that write it first are dealt out to all nodes. ref(tile(matrix, stride, first_row, rows,
+// first_column, columns)) is a block of a row-major matrix (tile.hpp).
 #pragma once
 
 #include <weir/data.hpp>
@@ -66,6 +67,10 @@ struct address_group_access {
 template <class T, access_mode Mode>
 struct tile_access {
   tile<T> named;
+};
+template <class T, access_mode Mode>
+struct tile_group_access {
+  std::span<const memory_tile<T>> members;
 };
 
 template <class T> inline constexpr bool is_span = false;
@@ -155,9 +160,18 @@ detail::address_access<T, detail::access_mode::inout> inout(const memory_range<T
   return {r.memory.data(), r.memory.size()};
 }
 
-template <class T> detail::tile_access<const T, detail::access_mode::in> in(const memory_tile<T>& t) { return {t.memory}; }
-template <class T> detail::tile_access<T, detail::access_mode::out> out(const memory_tile<T>& t) { return {t.memory}; }
-template <class T> detail::tile_access<T, detail::access_mode::inout> inout(const memory_tile<T>& t) { return {t.memory}; }
+template <class T>
+detail::tile_access<const T, detail::access_mode::in> in(const memory_tile<T>& t) {
+  return {t.memory};
+}
+template <class T>
+detail::tile_access<T, detail::access_mode::out> out(const memory_tile<T>& t) {
+  return {t.memory};
+}
+template <class T>
+detail::tile_access<T, detail::access_mode::inout> inout(const memory_tile<T>& t) {
+  return {t.memory};
+}
 
 // Groups: any number of ranges of one type, known when the task is spawned; they may overlap. spawn() looks at the
 // vector, and nobody after that.
@@ -186,6 +200,32 @@ detail::address_group_access<T, detail::access_mode::inout> inout(std::span<cons
   return {g};
 }
 
+// The same of tiles, which may be of several matrices. Bodies get a weir::views<tile<T>>.
+template <class T>
+detail::tile_group_access<T, detail::access_mode::in> in(const std::vector<memory_tile<T>>& g) {
+  return {g};
+}
+template <class T>
+detail::tile_group_access<T, detail::access_mode::in> in(std::span<const memory_tile<T>> g) {
+  return {g};
+}
+template <class T>
+detail::tile_group_access<T, detail::access_mode::out> out(const std::vector<memory_tile<T>>& g) {
+  return {g};
+}
+template <class T>
+detail::tile_group_access<T, detail::access_mode::out> out(std::span<const memory_tile<T>> g) {
+  return {g};
+}
+template <class T>
+detail::tile_group_access<T, detail::access_mode::inout> inout(const std::vector<memory_tile<T>>& g) {
+  return {g};
+}
+template <class T>
+detail::tile_group_access<T, detail::access_mode::inout> inout(std::span<const memory_tile<T>> g) {
+  return {g};
+}
+
 template <class T> detail::refused out(const memory_range<const T>&) { return detail::refuse_constant<T>(); }
 template <class T>
 detail::refused out(const std::vector<memory_range<const T>>&) {
@@ -201,6 +241,22 @@ detail::refused inout(const std::vector<memory_range<const T>>&) {
 }
 template <class T>
 detail::refused inout(std::span<const memory_range<const T>>) {
+  return detail::refuse_constant<T>();
+}
+template <class T>
+detail::refused out(const std::vector<memory_tile<const T>>&) {
+  return detail::refuse_constant<T>();
+}
+template <class T>
+detail::refused out(std::span<const memory_tile<const T>>) {
+  return detail::refuse_constant<T>();
+}
+template <class T>
+detail::refused inout(const std::vector<memory_tile<const T>>&) {
+  return detail::refuse_constant<T>();
+}
+template <class T>
+detail::refused inout(std::span<const memory_tile<const T>>) {
   return detail::refuse_constant<T>();
 }
 

@@ -113,7 +113,7 @@ class address_domain {
   void list_use(range_record&, std::uint32_t access, part_use);
   void note_places(context&) noexcept;
   range_table::found find_place(const tile_map::place&) const;
-  void cover_place(context&, const tile_map::place&, std::uint32_t task);
+  void cover_place(context&, const tile_map::place&, std::uint32_t task, bool joins);
 
   std::uint32_t next_number() { return ++number_ == 0 ? ++number_ : number_; }
 

@@ -39,6 +39,15 @@ inline bool names_range(frame& f, const access& a) {
   }
 }
 
+// Of an access to user memory, also after matching: the shape behind it, if it names a tile; else null.
+inline const access* shape_of(const access& a) {
+  frame& f = *a.task();
+  if ((f.unusual & frame::has_tiles) == 0) [[likely]]
+    return nullptr;
+  const access* const next = &a + 1;
+  return next != f.access_at(f.accesses) && next->kind() == waiter_kind::shape ? next : nullptr;
+}
+
 // Name of the task to blame for what this one did not produce.
 inline const char* failure_of(frame* f) {
   const char* cause = f->skipped_because.load(std::memory_order_relaxed);

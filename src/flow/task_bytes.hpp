@@ -6,10 +6,13 @@
 
 #include <weir/access.hpp>
 
+#include <algorithm>
+
 namespace weir::flow {
 
 // The program's own memory among what a task names (names_range() of frames.hpp): all that is known here of how such
-// an access looks. Its address is offset(), its length `bytes`.
+// an access looks. Its address is offset(), its length `bytes`; of a tile (shape_of()) that is where it begins, and all
+// of its bytes.
 inline bool names_user_memory(const frame* t) { return (t->unusual & frame::has_ranges) != 0; }
 inline bool reads_user_memory(const access& a) {
   return a.kind() != waiter_kind::overwrite && a.kind() != waiter_kind::covered_overwrite;
@@ -25,11 +28,31 @@ void for_each_user_memory(frame* t, F&& f) {
     if (const access& a = *t->access_at(i); names_range(*t, a)) f(a);
 }
 
+// More rows of a tile are not looked at, as it would take longer than many a task; neighbours mostly lie together.
+inline constexpr std::uint64_t most_rows_looked_at = 16;
+
+// Calls f(first, bytes, times) for bytes that stand for so many times as many of the access: all of a range, or rows of
+// a tile.
+template <class F>
+void for_each_piece(const access& a, F&& f) {
+  const access* const shape = shape_of(a);
+  if (shape == nullptr || shape->width() == shape->stride()) [[likely]]
+    return f(a.offset(), a.bytes, std::uint64_t{1});
+  const std::uint64_t rows = a.bytes / shape->width();
+  const std::uint64_t step = (rows + most_rows_looked_at - 1) / most_rows_looked_at;
+  for (std::uint64_t row = 0; row < rows; row += step) {
+    const std::uint64_t times = std::min(step, rows - row);
+    f(a.offset() + (row + times / 2) * shape->stride(), shape->width(), times);
+  }
+}
+
 // Calls f(bytes, node) for what is known of where it lies. `known` is null where nobody keeps that.
 template <class F>
 void for_each_part(const memory::regions* known, const access& a, F&& f) {
-  if (known != nullptr) known->for_each_part(a.offset(), a.bytes, f);
-  else f(std::uint64_t{a.bytes}, static_cast<int>(detail::node_unknown));
+  if (known == nullptr) return f(std::uint64_t{a.bytes}, static_cast<int>(detail::node_unknown));
+  for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t times) {
+    known->for_each_part(first, bytes, [&](std::uint64_t part, int node) { f(times * part, node); });
+  });
 }
 
 // A task that names user memory is about to be placed: what is not known of where that lies is asked for.

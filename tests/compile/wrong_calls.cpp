@@ -267,6 +267,28 @@ rt.spawn(inout(ref(weir::tile(matrix, 10, 0, 2, 0, 2))), [](weir::tile<double>) 
 // error: weir: weir::ref(x) does not say what the task does with the memory
 rt.spawn(ref(weir::tile(v.data(), 10, 0, 2, 0, 2)), [](weir::tile<double>) {});
 
+// --- ref: a group of tiles that the task only reads
+// error: weir: the callable wants to write what the task only reads
+rt.spawn(in(std::vector{ref(weir::tile(v.data(), 10, 0, 2, 0, 2))}),
+         [](weir::views<weir::tile<double>> t) { t[0](0, 0) = 1; });
+
+// --- ref: a group of tiles of constant memory that the task is to write
+// error: weir: out() and inout() say that the task writes, and the memory in ref() is const
+const double* const matrix = v.data();
+rt.spawn(out(std::vector{ref(weir::tile(matrix, 10, 0, 2, 0, 2))}), [](weir::views<weir::tile<double>>) {});
+
+// --- spawn: a group of tiles without in, out or inout
+// error: weir: weir::ref(x) does not say what the task does with the memory
+rt.spawn(std::vector{ref(weir::tile(v.data(), 10, 0, 2, 0, 2))}, [](weir::views<weir::tile<double>>) {});
+
+// --- ref: a body that takes a group of tiles as one of ranges
+// error: weir: the callable cannot be called with what its accesses give
+rt.spawn(out(std::vector{ref(weir::tile(v.data(), 10, 0, 2, 0, 2))}), [](weir::views<double>) {});
+
+// --- in: tiles without ref
+// error: weir: in() takes a weir::data
+rt.spawn(in(std::vector{weir::tile(v.data(), 10, 0, 2, 0, 2)}), [](weir::views<weir::tile<const double>>) {});
+
 // --- in: a tile
 // error: weir: in() takes a weir::data
 rt.spawn(in(weir::tile(v.data(), 10, 0, 2, 0, 2)), [](weir::tile<const double>) {});

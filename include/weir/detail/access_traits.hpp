@@ -82,13 +82,17 @@ template <class T>
 }
 
 // As a range of as many bytes, whose shape comes behind it.
-[[gnu::always_inline]] inline void put_tile(cursor& c, std::uintptr_t first, std::uintptr_t matrix, std::size_t stride,
-                                            std::size_t rows, std::size_t width, access_mode mode) {
+inline constexpr unsigned accesses_per_tile = 2;
+template <class T>
+[[gnu::always_inline]] inline void put_tile(cursor& c, const tile<T>& t, access_mode mode) {
   constexpr waiter_kind kinds[] = {waiter_kind::read, waiter_kind::overwrite, waiter_kind::update};
+  const std::size_t width = t.columns() * sizeof(T);
   access& a = put_access(c, kinds[static_cast<int>(mode)]);
-  a.bytes = rows * width;
-  a.set_place(first, mode == access_mode::in ? access::reads_range : c.version_index());
-  put_access(c, waiter_kind::shape).set_shape(matrix, stride, width);
+  a.bytes = t.rows() * width;
+  a.set_place(reinterpret_cast<std::uintptr_t>(t.data()),
+              mode == access_mode::in ? access::reads_range : c.version_index());
+  put_access(c, waiter_kind::shape)
+      .set_shape(reinterpret_cast<std::uintptr_t>(t.matrix()), t.stride() * sizeof(T), width);
   if (mode != access_mode::in) put_version(c, version_kind::range, nullptr, 0);
   c.task->unusual |= frame::has_ranges | frame::has_tiles;
 }
@@ -125,6 +129,13 @@ std::span<const T> take_access(access& a) {
 template <class T>
 std::span<T> own_memory_of(const access& a) {
   return {reinterpret_cast<T*>(static_cast<std::uintptr_t>(a.offset())), a.bytes / sizeof(T)};
+}
+
+// From the access, behind which its shape comes.
+template <class T>
+tile<T> tile_of(frame* f, unsigned index) {
+  const access &all = *f->access_at(index), &shape = *f->access_at(index + 1);
+  return tile_at<T>(all.offset(), shape.matrix(), shape.stride(), all.bytes / shape.width(), shape.width());
 }
 
 // One specialisation per kind of access: how many records it needs, how it fills them, what the body gets (void:
@@ -210,17 +221,35 @@ struct access_traits<tile_access<T, Mode>> {
   using argument = tile<T>;
   static constexpr bool is_group = false;
   static std::size_t versions(const tile_access<T, Mode>&) { return Mode == access_mode::in ? 0 : 1; }
-  static std::size_t accesses(const tile_access<T, Mode>&) { return 2; }
+  static std::size_t accesses(const tile_access<T, Mode>&) { return accesses_per_tile; }
   [[gnu::always_inline]] static void put(cursor& c, const tile_access<T, Mode>& a) {
-    const tile<T>& t = a.named;
-    put_tile(c, reinterpret_cast<std::uintptr_t>(t.data()), reinterpret_cast<std::uintptr_t>(t.matrix()),
-             t.stride() * sizeof(T), t.rows(), t.columns() * sizeof(T), Mode);
+    put_tile(c, a.named, Mode);
   }
   static argument take(cursor& c, std::uint32_t) {
     if constexpr (Mode != access_mode::in) c.next_version();
-    const access& all = c.next_access();
-    const access& shape = c.next_access();
-    return tile_at<T>(all.offset(), shape.matrix(), shape.stride(), all.bytes / shape.width(), shape.width());
+    const unsigned index = c.access_index();
+    c.access += accesses_per_tile;
+    return tile_of<T>(c.task, index);
+  }
+};
+
+template <class T, access_mode Mode>
+struct access_traits<tile_group_access<T, Mode>> {
+  using argument = views<tile<std::conditional_t<Mode == access_mode::in, const T, T>>>;
+  static constexpr bool is_group = true;
+  static std::size_t versions(const tile_group_access<T, Mode>& g) {
+    return Mode == access_mode::in ? 0 : g.members.size();
+  }
+  static std::size_t accesses(const tile_group_access<T, Mode>& g) { return accesses_per_tile * g.members.size(); }
+  static std::size_t members(const tile_group_access<T, Mode>& g) { return g.members.size(); }
+  static void put(cursor& c, const tile_group_access<T, Mode>& g) {
+    for (const memory_tile<T>& t : g.members) put_tile(c, t.memory, Mode);
+  }
+  static argument take(cursor& c, std::uint32_t n) {
+    argument v(c.task, c.access_index(), n, group_of::own_memory);
+    if constexpr (Mode != access_mode::in) c.version += n;
+    c.access += accesses_per_tile * n;
+    return v;
   }
 };
 
@@ -276,8 +305,17 @@ std::size_t windows_of(const Access& a) {
 }  // namespace detail
 
 template <class T>
-std::span<T> views<T>::operator[](std::size_t i) const noexcept {
-  const auto index = first_ + static_cast<unsigned>(i);
+auto views<T>::operator[](std::size_t i) const noexcept -> member {
+  if constexpr (detail::is_tile<T>) {
+    const auto index = first_ + detail::accesses_per_tile * static_cast<unsigned>(i);
+    return detail::tile_of<typename T::element_type>(frame_, index);
+  } else {
+    return span_at(first_ + static_cast<unsigned>(i));
+  }
+}
+
+template <class T>
+std::span<T> views<T>::span_at(unsigned index) const noexcept {
   if (what_ == detail::group_of::own_memory) return detail::own_memory_of<T>(*frame_->access_at(index));
   if constexpr (std::is_const_v<T>) {
     return detail::take_access<std::remove_const_t<T>>(*frame_->access_at(index));
