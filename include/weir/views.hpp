@@ -15,7 +15,7 @@ namespace weir {
 namespace detail {
 
 // What a group's members are.
-enum class group_of : std::uint8_t { data_or_windows, own_memory };
+enum class group_of : std::uint8_t { data_or_windows, own_memory, shared_data };  // the last: updated by several tasks
 
 }  // namespace detail
 

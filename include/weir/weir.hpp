@@ -19,6 +19,7 @@
 #include <weir/data.hpp>
 #include <weir/error.hpp>
 #include <weir/graph.hpp>
+#include <weir/group_access.hpp>
 #include <weir/numa.hpp>
 #include <weir/parallel.hpp>
 #include <weir/policy.hpp>

@@ -13,6 +13,11 @@ namespace {
 // Of one frame: as many as its counts may be, or fewer, so that its memory comes from a pool.
 constexpr std::size_t most_in_frame = 4096;
 
+unsigned extra_of(part_use use) {
+  if (use == part_use::commutative) return access::in_group | access::exclusive;
+  return use == part_use::concurrent ? access::in_group : 0;
+}
+
 bool writes(const access& a) { return a.kind() != waiter_kind::dependence; }
 
 template <class F>
@@ -66,13 +71,15 @@ void parts_builder::open() {
 
 void parts_builder::add(range_record& r, part_use use) {
   if (last_ == nullptr || accesses_ == last_->accesses) open();
-  constexpr waiter_kind kinds[] = {waiter_kind::dependence, waiter_kind::update, waiter_kind::overwrite};
+  constexpr waiter_kind kinds[] = {waiter_kind::dependence, waiter_kind::update, waiter_kind::overwrite,
+                                   waiter_kind::dependence, waiter_kind::dependence};
   access& a = *new (last_->access_at(accesses_++)) access();
   a.target = reinterpret_cast<std::uintptr_t>(task_) | static_cast<std::uintptr_t>(kinds[static_cast<int>(use)]);
   a.wanted = &r.state;
-  a.set_place(0, versions_);
+  a.set_place(0, extra_of(use));
   left_--;
-  if (use == part_use::read) return;
+  if (!has_version(use)) return;
+  a.set_place(0, versions_);
   version& v = *last_->version_at(versions_++);
   v.kind = detail::version_kind::range;
   v.owner = &r.state;

@@ -8,7 +8,8 @@
 namespace weir::flow {
 
 // What a task does with a part; overwrite: it does not read what was there.
-enum class part_use : std::uint8_t { read, update, overwrite };
+enum class part_use : std::uint8_t { read, update, overwrite, commutative, concurrent };
+inline bool has_version(part_use u) { return u == part_use::update || u == part_use::overwrite; }
 
 // Chain of frames, in the order of adding. Before they are taken they are given back when this goes.
 class parts_builder {

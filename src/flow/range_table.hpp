@@ -80,6 +80,8 @@ class range_table {
   std::uint32_t tick() { return ++now_; }
   std::uint32_t now() const { return now_; }
   bool keeps_all() const { return keeps_all_; }
+  // How many of its records have an open group. These keep what tasks have read and written.
+  std::uint32_t& open_groups() { return open_groups_; }
 
   // Of a record that was cut, by any thread: nobody looks at it any more.
   void give_back(range_record&) noexcept;
@@ -155,6 +157,7 @@ class range_table {
   std::size_t lines_ = 0;
   range_index index_;
   std::uint32_t now_ = 0;
+  std::uint32_t open_groups_ = 0;
   std::vector<std::unique_ptr<range_record[]>> chunks_;
   std::size_t records_ = 0;  // in all chunks
   std::vector<range_record*> unused_;  // has room for all records

@@ -1,4 +1,5 @@
 // Tasks that name user memory: matched as those that name data, once the records of their ranges are found.
+#include "flow/access_group.hpp"
 #include "flow/matching.hpp"
 
 namespace weir::flow {
@@ -73,10 +74,9 @@ bool match_ranges(context& c, frame* f, frame* parts) {
 }  // namespace
 
 ranges_right::ranges_right(context& c, frame* f)
-    : context_(c), creating_(c.common.creation, c.as_creator, c.alone) {
-  address_domain& domain = domain_of(c, *f);
-  if (!creating_.alone()) domain_lock_ = std::unique_lock(domain.lock);
-  parts_ = domain.resolve(c, f);
+    : context_(c), domain_(domain_of(c, *f)), creating_(c.common.creation, c.as_creator, c.alone) {
+  if (!creating_.alone()) domain_lock_ = std::unique_lock(domain_.lock);
+  parts_ = domain_.resolve(c, f);
   if (!creating_.alone()) locks_.emplace(c, f, resource_set::locked());
 }
 
@@ -84,6 +84,7 @@ ranges_right::ranges_right(context& c, frame* f)
 [[gnu::noinline]] bool submit_ranges(context& c, frame* f) {
   const visit here(c);
   ranges_right held(c, f);
+  if (held.any_group_is_open()) [[unlikely]] close_groups_of(c, f, held.parts());
   validate(c, f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   return match_ranges(c, f, held.take_parts());

@@ -155,9 +155,7 @@ struct actor {
   }
   // As the datum's handle does when it goes out of scope.
   void forget(datum& d) {
-    version* v = d.current;
-    d.current = nullptr;
-    if (v != nullptr) let_current_go(c, *v, d.readers);
+    let_current_go(c, d);
     run_all();
   }
 
