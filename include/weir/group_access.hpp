@@ -1,18 +1,18 @@
-// Updates whose order does not matter: several tasks update the same memory, and none of them has to wait for another.
+// Updates whose order does not matter: several tasks update the same memory, and none has to wait for a certain other.
 //
 //   commutative(x)  updates in place, in any order, never two tasks at the same time      body gets std::span<T>
 //   concurrent(x)   updates in place, all at the same time; the bodies synchronise         body gets std::span<T>
 //
-// Tasks that say the same of the same datum, one behind the other in creation order, are a group. A group as a whole is
-// ordered as one inout() would be: each of its tasks waits for what was created before it, and whatever else names the
-// datum later, reads included, waits for all of them. commutative() and concurrent() are two groups, one after the
-// other. In OpenMP these are the dependence types mutexinoutset and inoutset, in OmpSs commutative and concurrent.
+// Tasks that say the same of the same datum, one behind the other in creation order, are a group. A group is ordered
+// as one inout() would be: each of its tasks waits for what was created before it, and whatever else names the datum
+// later, reads included, waits for all of them. commutative() and concurrent() are two groups, one after the other. In
+// OpenMP these are the dependence types mutexinoutset and inoutset, in OmpSs commutative and concurrent.
 //
 // commutative(x): a sum to which tasks add what they have found, a list to which they append. Once everything else that
-// a task waits for is there it gets the data it names in this way, all of them together; if one is in use it waits, in
-// no queue and on no worker, and whoever is done with that hands it on to who has waited longest. Tasks that name
-// several data never hold one while they wait for another. A task still has them while it waits: for a task that it has
-// created and that names one of them too, it would wait for ever, and gets a deadlock_error instead.
+// a task waits for is there it gets the data it names in this way, all of them together. If one is in use it waits, in
+// no queue and on no worker, and whoever is done with that hands it on to who has waited longest. A task holds nothing
+// while it waits to run. But it has its data as long as it runs: if it waits for a task that it has created and that
+// names one of them too, that wait ends with a deadlock_error.
 //
 // concurrent(x): a histogram with atomic counters, or parts that each task chooses when it runs.
 //
@@ -21,9 +21,10 @@
 // bytes that one task names in several ways are as if it updated them with inout(). Ranges are ordered by their bytes,
 // but only those that tasks name exactly alike are of one group: a range that cuts another one begins a new group.
 //
-// Cost: what in() costs, some 15 ns more for each commutative datum; for each group, not each task, some 100 ns and
-// 320 bytes. If weir::view still looks at the datum when a group begins, the group works on a copy, as inout() does. Data do
-// not move to other nodes while a group uses them. Such bytes count as read and as written.
+// Cost: what in() costs, and a few operations for each commutative datum; and for each group, not each task, a frame of
+// some 320 bytes and what two updates cost. If a weir::view still looks at the datum when a group begins, the group
+// works on a copy, as inout() does, and spawn() may throw std::bad_alloc. Data do not move to other nodes while a group
+// has them. What is named so counts as read and as written.
 #pragma once
 
 #include <weir/access.hpp>
@@ -127,8 +128,14 @@ refused refuse_group() {
 
 }  // namespace detail
 
-template <detail::constant_memory M> detail::refused commutative(const M&) { return detail::refuse_constant_group<M>(); }
-template <detail::constant_memory M> detail::refused concurrent(const M&) { return detail::refuse_constant_group<M>(); }
+template <detail::constant_memory M>
+detail::refused commutative(const M&) {
+  return detail::refuse_constant_group<M>();
+}
+template <detail::constant_memory M>
+detail::refused concurrent(const M&) {
+  return detail::refuse_constant_group<M>();
+}
 inline detail::refused commutative(detail::refused) { return {}; }
 inline detail::refused concurrent(detail::refused) { return {}; }
 template <class Call = void> detail::refused commutative(detail::anything) { return detail::refuse_group<Call>(); }

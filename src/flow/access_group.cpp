@@ -2,6 +2,7 @@
 #include "flow/access_group.hpp"
 
 #include "flow/address_domain.hpp"
+#include "flow/range_cut.hpp"
 #include "flow/task.hpp"
 #include "flow/versions.hpp"
 
@@ -231,9 +232,10 @@ void leave_groups(context& c, frame* f, const char* cause) {
   });
 }
 
-void continue_group(context& c, const waiter& w, const char* cause) {
+void continue_bodiless(context& c, const waiter& w, const char* cause) {
   if (w.kind() == waiter_kind::group_enter) enter(c, w.task(), cause);
-  else leave(c, w.task());
+  else if (w.kind() == waiter_kind::group_leave) leave(c, w.task());
+  else continue_cut(c, w, cause);
 }
 
 bool is_in_group_of(frame& f, version& v) {
@@ -265,7 +267,7 @@ void declare_groups_failed(context& c, frame& f, const char* cause) {
     group_state& s = state_of(g);
     if ((a.extra() & access::given_up) == 0) s.given_up.fetch_add(1, std::memory_order_relaxed);
     a.set_place(a.offset(), a.extra() | access::given_up);
-    const std::uint64_t users = entry_of(g).users.load(std::memory_order_acquire);
+    const std::uint64_t users = entry_of(g).users.load(std::memory_order_relaxed);
     if (implementation::low_half(users) > s.given_up.load(std::memory_order_relaxed)) return;
     g->skipped_because.store(cause, std::memory_order_relaxed);
     declare_failed(c, exit_of(g), cause);
@@ -276,7 +278,8 @@ bool waits_for_group_of(frame& waiting, frame& running) {
   bool found = false;
   for_each_in_group(running, parts_of(running), [&](access& a) {
     frame* const g = group_of(a);
-    found |= waits_for(waiting, exit_of(g)) || ((a.extra() & access::exclusive) != 0 && waits_for_tokens_of(g, waiting));
+    found |= waits_for(waiting, exit_of(g));
+    if ((a.extra() & access::exclusive) != 0) found |= waits_for_tokens_of(g, waiting);
   });
   return found;
 }

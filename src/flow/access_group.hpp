@@ -1,9 +1,9 @@
-// Commutative and concurrent accesses: a group of tasks that update a datum or range without an order among each other.
+// Commutative and concurrent accesses: groups of tasks that update a datum or range without an order among each other.
 //
 // To everybody else a group is one update. It has a frame that never runs, with two versions: the *entry*, which takes
 // the place of what was there before, in place, and which the group's tasks read; and the *exit*, which takes the place
-// of the entry when all of them are done. A group is open, and tasks join it, until somebody names the datum in another
-// way; only then the exit becomes current. Tasks with commutative accesses take their tokens as well (tokens.hpp).
+// of the entry when all of them are done. A group is open, and tasks join it, until somebody names the datum in
+// another way; only then the exit becomes current. Commutative accesses need tokens as well (tokens.hpp).
 // README.md, "Groups".
 #pragma once
 
@@ -65,9 +65,6 @@ version* newest_version(const datum&);
 
 // A task that names groups is done, or skipped. Before it lets go of what it read.
 void leave_groups(context&, frame*, const char* cause);
-
-// By who tells the frame that what it waits for has happened.
-void continue_group(context&, const waiter&, const char* cause);
 
 // Whether the task is one of those that leave the version behind.
 bool is_in_group_of(frame&, version&);

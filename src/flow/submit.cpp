@@ -94,30 +94,39 @@ inline void match_usual_reads(access* a, const access* end, inputs& in) {
   for (; a != end; a++) match_usual_read(*a, in);
 }
 
-// A task that reads and writes whole data and nothing else: most of them, and short.
-[[gnu::always_inline]] inline void match_usual(context& c, frame* f, inputs& in) {
+// A task that reads and writes whole data and nothing else: most of them, and short. False, and nothing was done: some
+// datum has no current version.
+[[gnu::always_inline]] inline bool match_usual(context& c, frame* f, inputs& in) {
   matching_right held(c, f);
   const unsigned versions = f->versions;
   access* const reads = f->access_at(0);
   access* const reads_end = reads + f->accesses;
   for (access* a = reads; a != reads_end; a++)
-    if (a->wanted->runtime != c.common.runtime || a->wanted->current == nullptr) [[unlikely]] make_usable(c, f, a->wanted);
+    if (a->wanted->runtime != c.common.runtime || a->wanted->current == nullptr) [[unlikely]] return false;
   if (versions == 1) check_runtime(c, f, *static_cast<const datum*>(f->version_at(0)->owner));
   else if (versions > 1) validate(c, f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   match_usual_reads(reads, reads_end, in);
   in.reads = f->accesses;
-  if (versions == 1) return announce_usual(c, *f->version_at(0), in.depth + 1);
+  if (versions == 1) {
+    announce_usual(c, *f->version_at(0), in.depth + 1);
+    return true;
+  }
   f->live.store(f->versions, std::memory_order_relaxed);
   for (unsigned i = 0; i < versions; i++) announce_usual(c, *f->version_at(i), in.depth + 1);
+  return true;
 }
+
+bool submit_counted(context&, frame*);
 
 // Such a task, created by a worker.
 [[gnu::noinline]] bool submit_usual(context& c, frame* f) {
-  const visit here(c);
-  inputs in;
-  match_usual(c, f, in);
-  return wait_for_reads(c, f, in);
+  {
+    const visit here(c);
+    inputs in;
+    if (match_usual(c, f, in)) [[likely]] return wait_for_reads(c, f, in);
+  }
+  return submit_counted(c, f);
 }
 
 // The version that a task's only update leaves behind, if the task has no other outputs.
@@ -127,14 +136,9 @@ inline void announce_update(datum& d, version& v, std::uint32_t depth) {
   d.depth = depth;
 }
 
-// A task that updates one datum and reads nothing else, created by a worker: short, too. It may run before this
-// returns, if it is not ready at once.
-[[gnu::noinline]] bool submit_update(context& c, frame* f) {
-  const visit here(c);
-  matching_right held(c, f);
-  access& a = *f->access_at(0);
+// True: it is ready.
+[[gnu::always_inline]] inline bool match_lone_update(context& c, frame* f, access& a, matching_right& held) {
   datum& d = *a.wanted;
-  if (d.runtime != c.common.runtime || d.current == nullptr) [[unlikely]] make_usable(c, f, &d);
   if (f->versions > 1) validate(c, f, held);  // it may name the datum twice
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   inputs in;
@@ -150,6 +154,19 @@ inline void announce_update(datum& d, version& v, std::uint32_t depth) {
   f->pending.store(0, std::memory_order_relaxed);
   f->state.store(frame_state::ready, std::memory_order_relaxed);
   return true;
+}
+
+// A task that updates one datum and reads nothing else, created by a worker: short, too. It may run before this
+// returns, if it is not ready at once.
+[[gnu::noinline]] bool submit_update(context& c, frame* f) {
+  {
+    const visit here(c);
+    matching_right held(c, f);
+    access& a = *f->access_at(0);
+    if (a.wanted->runtime == c.common.runtime && a.wanted->current != nullptr) [[likely]]
+      return match_lone_update(c, f, a, held);
+  }
+  return submit_counted(c, f);
 }
 
 // Of this runtime, as far as it was looked at them.
@@ -246,9 +263,13 @@ inline bool start_counted(context& c, frame* f, const inputs& in) {
   const visit here(c);
   f->pending.store(frame::being_created + f->accesses, std::memory_order_relaxed);
   inputs in;
-  if (f->unusual == 0) match_usual(c, f, in);
-  else if ((f->unusual & frame::has_ranges) == 0) match(c, f, in);
-  else match_with_ranges(c, f, in);
+  if (f->unusual == 0) {
+    if (!match_usual(c, f, in)) match(c, f, in);
+  } else if ((f->unusual & frame::has_ranges) == 0) {
+    match(c, f, in);
+  } else {
+    match_with_ranges(c, f, in);
+  }
   if (c.seen_busy && in.reads == f->accesses) return wait_for_reads(c, f, in);
   return start_counted(c, f, in);
 }

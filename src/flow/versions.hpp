@@ -166,15 +166,15 @@ inline bool await_reads(context& c, frame* f) {
   return true;
 }
 
-// A waiter of a frame that never runs has been told: of a range that was cut, or of a group of accesses.
-void continue_cut(context&, const waiter&, const char* cause);
-void continue_group(context&, const waiter&, const char* cause);
+// A waiter of a frame that never runs has been told: of a range that was cut (range_cut.hpp), or of a group of accesses
+// (access_group.hpp).
+void continue_bodiless(context&, const waiter&, const char* cause);
 
 // One thing less that a waiter's task waits for. `cause` is null, or the name of the task whose failure made it
 // pointless.
 inline void satisfy(context& c, waiter& w, const char* cause) {
   if (w.kind() >= waiter_kind::cut_publish) [[unlikely]]
-    return w.kind() >= waiter_kind::group_enter ? continue_group(c, w, cause) : continue_cut(c, w, cause);
+    return continue_bodiless(c, w, cause);
   frame* f = w.task();
   if (cause != nullptr && w.kind() != waiter_kind::overwrite)
     f->skipped_because.store(cause, std::memory_order_relaxed);

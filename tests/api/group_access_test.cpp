@@ -278,8 +278,8 @@ TEST_F(group_access, a_datum_is_named_once) {
   };
   for (const std::string& said :
        {refusal(commutative(x), in(x)), refusal(in(x), concurrent(x)), refusal(concurrent(x), out(x)),
-        refusal(commutative(x), inout(x)), refusal(commutative(x), concurrent(x)), refusal(concurrent(x), concurrent(x)),
-        refusal(commutative(std::vector{x, x}))}) {
+        refusal(commutative(x), inout(x)), refusal(commutative(x), concurrent(x)),
+        refusal(concurrent(x), concurrent(x)), refusal(commutative(std::vector{x, x}))}) {
     WEIR_EXPECT_CONTAINS(said, "task add: datum sum of 1 elements");
     WEIR_EXPECT_CONTAINS(said, "is named by commutative() or concurrent() and once more");
   }
@@ -289,16 +289,20 @@ TEST_F(group_access, a_datum_is_named_once) {
 
 TEST_F(group_access, a_datum_nobody_has_written) {
   const auto x = rt.make_data<int>(1);
+  const auto nothing = [](auto) {};
   for (int i = 0; i < 2; i++) {
-    WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { rt.spawn(commutative(x), [](auto) {}); }), "no task writes it before");
-    WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { rt.spawn(concurrent(x), [](auto) {}); }), "no task writes it before");
+    const std::string first = message_of<usage_error>([&] { rt.spawn(commutative(x), nothing); });
+    const std::string second = message_of<usage_error>([&] { rt.spawn(concurrent(x), nothing); });
+    WEIR_EXPECT_CONTAINS(first, "no task writes it before");
+    WEIR_EXPECT_CONTAINS(second, "no task writes it before");
   }
   runtime other({.workers = 1});
   const auto theirs = other.make_data(std::vector{1});
   other.spawn(concurrent(theirs), [](auto) {});
-  for (int i = 0; i < 2; i++)
-    WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { rt.spawn(commutative(theirs), [](auto) {}); }), "another weir::runtime");
-  WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { rt.spawn(in(theirs), [](auto) {}); }), "another weir::runtime");
+  const std::string joining = message_of<usage_error>([&] { rt.spawn(commutative(theirs), nothing); });
+  const std::string reading = message_of<usage_error>([&] { rt.spawn(in(theirs), nothing); });
+  WEIR_EXPECT_CONTAINS(joining, "another weir::runtime");
+  WEIR_EXPECT_CONTAINS(reading, "another weir::runtime");
   other.wait();
 }
 
@@ -399,7 +403,8 @@ TEST_F(group_access, a_task_that_reads_what_it_updates_with_others) {
   const auto x = rt.make_data(std::vector{0}, "x");
   std::atomic<int> refused{0};
   rt.spawn({.name = "self"}, concurrent(x), [&](auto) {
-    WEIR_EXPECT_CONTAINS(message_of<usage_error>([&] { x.read(); }), "task self waits for datum x, which it writes itself");
+    const std::string said = message_of<usage_error>([&] { x.read(); });
+    WEIR_EXPECT_CONTAINS(said, "task self waits for datum x, which it writes itself");
     refused++;
   });
   rt.wait();

@@ -84,7 +84,8 @@ program random_group_program(std::uint64_t seed, bool blocks, bool failures) {
     for (std::size_t d = 0; d < p.data; d++) t.data.push_back(between(random, 0, 2) == 0 ? ways.next() : way::none);
     std::vector<std::size_t> named;
     for (std::size_t k = between(random, 0, 3); k > 0; k--) {
-      std::size_t first = between(random, 0, p.words - 1), count = between(random, 1, std::min<std::size_t>(6, p.words - first));
+      std::size_t first = between(random, 0, p.words - 1);
+      std::size_t count = between(random, 1, std::min<std::size_t>(6, p.words - first));
       if (blocks || between(random, 0, 1) == 0) {
         first = first / block * block;
         count = std::min(block, p.words - first);
@@ -130,7 +131,7 @@ struct group_expectation {
 
 word initial(std::size_t of, std::size_t i) { return mix(of + 77, i); }
 
-// One after the other. What is lost is so for a datum or word as a whole; of a group only what comes after it sees that.
+// One after the other. A datum or word is lost as a whole, and what a group loses is lost for what comes after it.
 class group_sequence {
  public:
   explicit group_sequence(const program& p) : p_(p), data_(p.data), words_(p.words) {
@@ -204,8 +205,8 @@ class word_marks {
   static bool enter(std::atomic_ref<word> mark, way how) {
     const word before = mark.fetch_add(weight(how), std::memory_order_relaxed);
     if (how == way::in) return before < weight(way::concurrent);
-    return how == way::concurrent ? before % weight(way::inout) % weight(way::concurrent) == 0 && before < weight(way::inout)
-                                  : before == 0;
+    if (how != way::concurrent) return before == 0;
+    return before < weight(way::inout) && before % weight(way::concurrent) == 0;
   }
   static void leave(std::atomic_ref<word> mark, way how) { mark.fetch_sub(weight(how), std::memory_order_relaxed); }
   std::atomic_ref<word> of(std::size_t i) { return std::atomic_ref(marks_[i]); }
