@@ -4,6 +4,8 @@
 //   out(x)    writes a new version; placed where its writer runs               body gets std::span<T>
 //   inout(x)  updates in place, once earlier readers are done                  body gets std::span<T>
 //
+// commutative(x) and concurrent(x) (weir/group_access.hpp) update in place, too, without an order among each other.
+//
 // Data stay where they are while a task runs. Between two tasks that update them they may move to another node's
 // memory.
 //
@@ -39,7 +41,7 @@ struct memory_tile {
 
 namespace detail {
 
-enum class access_mode : std::uint8_t { in, out, inout };
+enum class access_mode : std::uint8_t { in, out, inout, commutative, concurrent };
 
 template <class T, access_mode Mode>
 struct datum_access {
@@ -83,6 +85,12 @@ template <class T> inline constexpr bool is_handle<slice<T>> = true;
 template <class T> inline constexpr bool is_handle<stream<T>> = true;
 template <class T> inline constexpr bool is_handle<memory_range<T>> = true;
 template <class T> inline constexpr bool is_handle<memory_tile<T>> = true;
+
+// A task announces a version of what it writes alone. What it shares with a group is read and written by all of that.
+inline constexpr bool is_of_group(access_mode m) {
+  return m == access_mode::commutative || m == access_mode::concurrent;
+}
+inline constexpr bool has_version(access_mode m) { return m == access_mode::out || m == access_mode::inout; }
 
 template <class T>
 constexpr void check_is_memory() {

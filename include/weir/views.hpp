@@ -16,7 +16,7 @@ namespace weir {
 namespace detail {
 
 // What a group's members are.
-enum class group_of : std::uint8_t { data_or_windows, own_memory };
+enum class group_of : std::uint8_t { data_or_windows, own_memory, shared_data };  // the last: updated by several tasks
 
 // What is handed out for one of them.
 template <class T> struct group_member { using type = std::span<T>; };

@@ -1,5 +1,6 @@
 // Dependences by address: tasks that name tiles, and tasks that name ranges among those. Each access has places in all
 // spaces that cover its bytes, and, if it is a plain range, in the range table where none does.
+#include "flow/access_group.hpp"
 #include "flow/address_domain.hpp"
 
 #include <algorithm>
@@ -15,10 +16,11 @@ tile_shape tile_of(const access& a, const access& shape) {
   return {a.offset(), shape.stride(), shape.width(), a.bytes / shape.width()};
 }
 
-// Of a tile that others take for all bytes from its first to its last, nothing is overwritten for sure.
+// Of a tile that others take for all bytes from its first to its last, nothing is overwritten for sure, and another
+// one's bytes are not to be changed at the same time as those of its group.
 part_use use_of(const access& a, bool exact) {
-  if (a.kind() == waiter_kind::read) return part_use::read;
-  return exact && a.kind() == waiter_kind::overwrite ? part_use::overwrite : part_use::update;
+  const part_use how = part_use_of(a);
+  return exact || how == part_use::read ? how : part_use::update;
 }
 
 // Calls f(number, access, shape, or null) for all that are user memory and not empty.
@@ -138,10 +140,10 @@ void address_domain::make_places(context& c, frame* f) {
   }
 }
 
-void address_domain::list_use(range_record& r, std::uint32_t access, part_use how) {
+void address_domain::list_use(range_record& r, std::uint32_t access, part_use how, bool only_as_part) {
   named_twice_ |= std::exchange(r.named_by, number_) == number_;
   r.note_named(table_.now());
-  uses_.push_back({&r, access, how});
+  uses_.push_back({&r, access, how, only_as_part});
 }
 
 // By access. Plain ranges are in an area that is not in order only if there was no memory to take them over.
@@ -153,7 +155,8 @@ void address_domain::list_places(frame* f) {
   for (const named_place& p : places_) {
     const access& a = *f->access_at(p.access);
     const part_use how = p.orders_all ? part_use::update : use_of(a, p.at.exact);
-    const auto list = [&](range_record& r) { list_use(r, p.access, how); };
+    const bool only_as_part = has_version(how) && !has_version(part_use_of(a));
+    const auto list = [&](range_record& r) { list_use(r, p.access, how, only_as_part); };
     const range_table::found known = find_place(p.at);
     if (known.record != nullptr) {
       list(*known.record);

@@ -33,7 +33,7 @@ inline void free_frame(context& c, frame* f) noexcept {
 // Whether an access is to user memory; before the task is matched, and after.
 inline bool names_range(frame& f, const access& a) {
   switch (a.kind()) {
-    case waiter_kind::read: return a.extra() == access::reads_range;
+    case waiter_kind::read: return (a.extra() & access::reads_range) != 0;
     case waiter_kind::update: return f.version_at(a.extra())->kind == detail::version_kind::range;
     default: return a.kind() == waiter_kind::overwrite || detail::is_covered(a.kind());
   }

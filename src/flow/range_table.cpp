@@ -1,6 +1,7 @@
 // The ranges of user memory that tasks have named.
 #include "flow/range_table.hpp"
 
+#include "flow/access_group.hpp"
 #include "flow/range_cut.hpp"
 #include "flow/versions.hpp"
 
@@ -155,6 +156,7 @@ void range_table::remove(range_record& r) noexcept {
 }
 
 void range_table::take_out(context& c, range_record& r) noexcept {
+  if (r.state.group() != nullptr) close_group(c, r.state);
   remove(r);
   drop(c, r);
 }
@@ -177,6 +179,7 @@ range_record* range_table::reaching_across(std::uintptr_t address) {
 }
 
 void range_table::cut(context& c, range_record& whole, std::uintptr_t first, std::uintptr_t end, std::uint32_t task) {
+  if (whole.state.group() != nullptr) close_group(c, whole.state);
   const std::uintptr_t begins = std::max(whole.first, first), ends = std::min(whole.end(), end);
   const unsigned count = 1 + (begins > whole.first ? 1 : 0) + (ends < whole.end() ? 1 : 0);
   const bool in_use = must_go_on(whole);

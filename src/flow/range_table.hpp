@@ -109,6 +109,8 @@ class range_table {
   void drop(context&, range_record&) noexcept;
   // These, which lie in it, in place of this one, which is in no map then. Room for them was reserved.
   void replace(context&, range_record&, std::span<range_record* const> by, std::uint32_t task) noexcept;
+  // How many of its records have an open group. These keep what tasks have read and written.
+  std::uint32_t& open_groups() { return open_groups_; }
 
   // Of a record that was cut, by any thread: nobody looks at it any more.
   void give_back(range_record&) noexcept;
@@ -174,6 +176,7 @@ class range_table {
   range_index index_;
   atomic<std::uint32_t> now_{0};
   std::uint64_t removals_ = 0;
+  std::uint32_t open_groups_ = 0;
   std::vector<std::unique_ptr<range_record[]>> chunks_;
   std::size_t records_ = 0;  // in all chunks
   std::vector<range_record*> unused_;  // has room for all records

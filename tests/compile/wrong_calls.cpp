@@ -232,6 +232,32 @@ rt.spawn(in(ref(parts)), [](auto x) { (void)x; });
 // error: weir: out() and inout() say that the task writes, and the memory in ref() is const
 rt.spawn(out(ref(std::as_const(v))), [](std::span<double> x) { x[0] = 1; });
 
+// --- commutative: constant memory
+// error: weir: commutative() and concurrent() say that the task writes, and the memory in ref() is const
+rt.spawn(weir::commutative(ref(std::as_const(v))), [](std::span<double> x) { x[0] = 1; });
+
+// --- concurrent: constant memory, as a group
+// error: weir: commutative() and concurrent() say that the task writes, and the memory in ref() is const
+const std::vector parts{ref(std::as_const(v))};
+rt.spawn(weir::concurrent(parts), [](weir::views<double> all) { all[0][0] = 1; });
+
+// --- commutative: an array
+// error: weir: commutative() and concurrent() take a weir::data
+double array[4];
+rt.spawn(weir::commutative(array), [](std::span<double>) {});
+
+// --- concurrent: memory without ref
+// error: weir: commutative() and concurrent() take a weir::data
+rt.spawn(weir::concurrent(memory), [](std::span<double>) {});
+
+// --- commutative: of what another access has refused
+// error: weir: in() takes a weir::data
+rt.spawn(weir::commutative(in(3)), [](std::span<double>) {});
+
+// --- concurrent: the body wants another element
+// error: weir: the callable cannot be called with what its accesses give
+rt.spawn(weir::concurrent(x), [](std::span<float>) {});
+
 // --- ref: constant memory that the task is to update, as a group
 // error: weir: out() and inout() say that the task writes, and the memory in ref() is const
 const std::vector parts{ref(std::as_const(v))};
