@@ -177,7 +177,7 @@ class ranges_right {
 };
 
 // A datum of another runtime, or that has no current version. If it has an open group, that is closed; else throws.
-void make_usable(context&, frame*, datum*);
+[[gnu::cold]] void make_usable(context&, frame*, datum*);
 [[noreturn]] void throw_foreign(const char* task, const char* kind, const char* name);
 
 inline void check_runtime(const context& c, const frame* f, const datum& d) {

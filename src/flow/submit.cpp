@@ -103,7 +103,10 @@ inline void match_usual_reads(access* a, const access* end, inputs& in) {
   access* const reads = f->access_at(0);
   access* const reads_end = reads + f->accesses;
   for (access* a = reads; a != reads_end; a++)
-    if (a->wanted->runtime != c.common.runtime || a->wanted->current == nullptr) [[unlikely]] return false;
+    if (a->wanted->runtime != c.common.runtime || a->wanted->current == nullptr) [[unlikely]] {
+      make_usable(c, f, a->wanted);
+      return false;
+    }
   if (versions == 1) check_runtime(c, f, *static_cast<const datum*>(f->version_at(0)->owner));
   else if (versions > 1) validate(c, f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);

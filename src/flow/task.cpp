@@ -159,7 +159,7 @@ inline void drop_window(context& c, stream_window* w) {
 }
 
 // Lets go of what a task read, updated or claimed.
-void drop_input(context& c, const frame* f, access& a, const char* cause) {
+[[gnu::always_inline]] inline void drop_input(context& c, const frame* f, access& a, const char* cause) {
   switch (a.kind()) {
     case waiter_kind::read: drop_users(c, *a.source); break;
     case waiter_kind::update:

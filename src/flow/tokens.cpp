@@ -2,6 +2,7 @@
 #include "flow/tokens.hpp"
 
 #include "flow/access_group.hpp"
+#include "flow/versions.hpp"
 
 #include <mutex>
 
@@ -61,17 +62,15 @@ bool take_several(context& c, frame* f, const token* own) {
 
 }  // namespace
 
-bool take_tokens(context& c, frame* f) {
+// It is touched no more once it waits, for it may have been handed what it needs, and run.
+void make_ready_with_tokens(context& c, frame* f) {
   f->pending.store(1, std::memory_order_relaxed);
-  bool has_them = false;
   if (token* const only = only_token(f); only != nullptr) {
-    has_them = only->take_or_wait(f);
+    if (only->take_or_wait(f)) begin(c, f);
   } else {
     const std::lock_guard several(c.common.several_tokens);
-    has_them = take_several(c, f, nullptr);
+    if (take_several(c, f, nullptr)) begin(c, f);
   }
-  if (has_them) f->pending.store(0, std::memory_order_relaxed);
-  return has_them;
 }
 
 void release_token(context& c, token& t) {

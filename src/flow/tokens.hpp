@@ -62,8 +62,6 @@ class token {
   plain_cell<frame*> oldest_;       // those that it knows of; its own
 };
 
-// True: the task has all that it needs. False: it waits, or has got them already, and runs.
-bool take_tokens(context&, frame*);
 // A task that has it is done with one. Who gets it is ready.
 void release_token(context&, token&);
 

@@ -126,11 +126,11 @@ inline bool subscribe(context& c, version& v, waiter& w) {
   return true;
 }
 
-// The tokens of its commutative accesses (tokens.hpp). False: it waits for them, or has them already, and runs.
-bool take_tokens(context&, frame*);
+// Of a task with commutative accesses: it is ready, or waits for their tokens (tokens.hpp).
+[[gnu::cold]] void make_ready_with_tokens(context&, frame*);
 
 inline void make_ready(context& c, frame* f) {
-  if ((f->unusual & frame::has_tokens) != 0 && !take_tokens(c, f)) [[unlikely]] return;
+  if ((f->unusual & frame::has_tokens) != 0) [[unlikely]] return make_ready_with_tokens(c, f);
   f->state.store(frame_state::ready, std::memory_order_relaxed);
   c.ready.push(f);
 }
