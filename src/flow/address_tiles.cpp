@@ -9,8 +9,8 @@
 namespace weir::flow {
 namespace {
 
-// More accesses than this are told apart by numbers in their records.
-constexpr std::size_t most_compared = 8;
+// Of more accesses than this it is found by numbers in their records whether any are of the same.
+constexpr std::size_t most_known = 8;
 
 tile_shape tile_of(const access& a, const access& shape) {
   return {a.offset(), shape.stride(), shape.width(), a.bytes / shape.width()};
@@ -43,7 +43,7 @@ frame* address_domain::resolve_with_tiles(context& c, frame* f) {
 
 // Tasks whose tiles and ranges have a record of their own each: one look-up for each of them.
 bool address_domain::bind_known(frame* f, bool notes) {
-  std::array<const datum*, most_compared> named;
+  std::array<const datum*, most_known> named;
   std::size_t count = 0;
   access* a = f->access_at(0);
   for (const access* const end = a + f->accesses; a != end; a++) {
