@@ -103,23 +103,7 @@ int node_near(context& c, const void* memory, std::size_t bytes) {
   return nearest;
 }
 
-void find_user_memory(memory::regions& known, frame* f) {
-  for_each_user_memory(f, [&](const access& a) {
-    if (writes_user_memory(a)) known.before_write(a.offset(), a.bytes);
-    else known.read(a.offset(), a.bytes);
-  });
-}
-
-void note_user_memory(memory::regions& known, frame* f, int node) {
-  for_each_user_memory(f, [&](const access& a) {
-    if (writes_user_memory(a)) known.written(a.offset(), a.bytes, node);
-    else known.read(a.offset(), a.bytes);
-  });
-}
-
 void find_out_places(context& c, frame* f) {
-  if (names_user_memory(f)) [[unlikely]]
-    note_user_memory(c.common.user_memory, f, c.node);
   if (c.common.mode != allocation::first_touch || !c.common.several_nodes) return;
   for (unsigned i = 0; i < f->versions; i++) find_out_place(c, *f->version_at(i));
 }
