@@ -2,6 +2,7 @@
 #include "flow/address_domain.hpp"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 namespace weir::flow {
@@ -49,6 +50,7 @@ bool address_domain::any_twice(frame* f) {
 }
 
 frame* address_domain::resolve_parts(context& c, frame* f) {
+  if (frame* parts = nullptr; use_known(c, f, parts)) return parts;
   if (!list_uses(f, false)) {
     make_records(c, f);
     list_uses(f, true);
@@ -56,6 +58,56 @@ frame* address_domain::resolve_parts(context& c, frame* f) {
   }
   if (named_twice_) join_uses();
   return bind_uses(c, f);
+}
+
+// Two that overlap have records in common.
+bool address_domain::any_overlap(frame* f) {
+  for (access *a = f->access_at(0), *end = a + f->accesses; a != end; a++)
+    for (const access* b = a + 1; names_range(*f, *a) && b != end; b++)
+      if (names_range(*f, *b) && a->offset() < b->offset() + b->bytes && b->offset() < a->offset() + a->bytes)
+        return true;
+  return false;
+}
+
+void address_domain::add_all(parts_builder& builder, const range_parts& parts, part_use how) const {
+  for (const range_parts::part& p : parts.all) {
+    p.record->note_named(table_.now());
+    builder.add(*p.record, how);
+  }
+}
+
+// The usual task that has parts: few ranges, which do not overlap, and what makes them up is known. False: it is
+// another one, and nothing has happened.
+bool address_domain::use_known(context& c, frame* f, frame*& parts) {
+  if (f->accesses > most_compared || any_overlap(f)) return false;
+  std::array<range_table::found, most_compared> known;
+  std::size_t reads = 0, writes = 0;
+  for (unsigned i = 0; i < f->accesses; i++) {
+    const access& a = *f->access_at(i);
+    if (!names_range(*f, a)) continue;
+    known[i] = table_.find(a.offset(), a.bytes);
+    if (known[i].record != nullptr) continue;
+    if (known[i].parts == nullptr || !table_.is_up_to_date(*known[i].parts)) return false;
+    const std::size_t n = known[i].parts->all.size();
+    if (a.kind() == waiter_kind::read) reads += n;
+    else if (n <= most_parts_at_rest) writes += n;
+    else return false;
+  }
+  parts_builder builder(c, f, reads, writes);
+  access* first_covered = nullptr;
+  for (unsigned i = 0; i < f->accesses; i++) {
+    access& a = *f->access_at(i);
+    if (known[i].record != nullptr) {
+      known[i].record->note_named(table_.now());
+      bind(f, a, *known[i].record);
+    } else if (known[i].parts != nullptr) {
+      add_all(builder, *known[i].parts, use_of(a));
+      cover(f, a);
+      if (first_covered == nullptr) first_covered = &a;
+    }
+  }
+  if (first_covered != nullptr) first_covered->parts = parts = builder.take();
+  return true;
 }
 
 // Parts that are what the access needs now.
@@ -188,7 +240,7 @@ void address_domain::count_parts_anew() {
 // Accesses with one record, which is theirs alone, are as those to data. Of the others the parts are returned, and the
 // first of them has these.
 frame* address_domain::bind_uses(context& c, frame* f) {
-  parts_builder builder(c, f, parts_, written_parts_);
+  parts_builder builder(c, f, parts_ - written_parts_, written_parts_);
   access* first_covered = nullptr;
   std::size_t first = 0;
   for_each_range(f, [&](std::uint32_t i, access& a) {

@@ -67,6 +67,9 @@ class address_domain {
     if (a.kind() != waiter_kind::read) f->version_at(a.extra())->owner = &r.state;
   }
   static bool any_twice(frame*);
+  static bool any_overlap(frame*);
+  bool use_known(context&, frame*, frame*& parts);
+  void add_all(parts_builder&, const range_parts&, part_use) const;
   frame* resolve_parts(context&, frame*);
   void make_records(context&, frame*);
   void join(context&, const range_parts&);

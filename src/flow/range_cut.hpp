@@ -17,5 +17,7 @@ frame* make_cut(context&, unsigned pieces);
 // given back to the table when nobody uses it.
 void begin_cut(context&, frame* cut, range_table&, range_record& whole,
                std::span<range_record* const> pieces) noexcept;
+// One of the two things that a cut waits for has happened.
+void continue_cut(context&, const waiter&, const char* cause);
 
 }  // namespace weir::flow

@@ -155,6 +155,7 @@ void range_table::note_parts(context& c, std::uintptr_t first, std::uint64_t byt
       *s = {first, reinterpret_cast<std::uintptr_t>(parts) | 1};
     }
     parts->all.clear();
+    parts->checked_at = removals_;
     for_each_part(first, bytes, [&](range_record& r) { parts->all.push_back({&r, r.generation}); });
   } catch (const std::bad_alloc&) {
     if (range_parts* const some = find(first, bytes).parts; some != nullptr) some->all.clear();
@@ -177,6 +178,7 @@ void range_table::remove(range_record& r) noexcept {
     if (s.entry == reinterpret_cast<std::uintptr_t>(&r)) s = {};
   index_.remove(&r);
   r.generation++;
+  removals_++;
 }
 
 void range_table::take_out(context& c, range_record& r) noexcept {

@@ -8,6 +8,7 @@
 #include "flow/range_index.hpp"
 #include "flow/range_record.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,13 +28,9 @@ struct range_parts {
   std::uintptr_t first;
   std::uint64_t bytes;
   std::vector<part> all;
+  std::uint64_t checked_at = 0;  // of a range's: how often a record of the table had gone when all were there
 
-  bool is_up_to_date() const {
-    if (all.empty()) return false;
-    for (const part& p : all)
-      if (!p.is_there()) return false;
-    return true;
-  }
+  bool is_up_to_date() const { return !all.empty() && std::ranges::all_of(all, &part::is_there); }
 };
 
 class range_table {
@@ -71,6 +68,13 @@ class range_table {
   void cover(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task);
   // That a range has parts, for find(). If there is no memory it will not be found.
   void note_parts(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
+  // The same of a range's parts that this has found, mostly without a look at them.
+  bool is_up_to_date(range_parts& parts) const {
+    if (parts.checked_at == removals_) return !parts.all.empty();
+    if (!parts.is_up_to_date()) return false;
+    parts.checked_at = removals_;
+    return true;
+  }
   // Whether nobody loses anything by it; the task of this number names it.
   bool may_go(const range_record& r, std::uint32_t task) const {
     return r.named_by != task && !keeps_all_ && r.is_forgettable();
@@ -164,6 +168,7 @@ class range_table {
   std::size_t lines_ = 0;
   range_index index_;
   std::uint32_t now_ = 0;
+  std::uint64_t removals_ = 0;
   std::vector<std::unique_ptr<range_record[]>> chunks_;
   std::size_t records_ = 0;  // in all chunks
   std::vector<range_record*> unused_;  // has room for all records

@@ -218,14 +218,13 @@ void match_with(context& c, frame* f, inputs& in, Right& held) {
 // Streams and user memory.
 void match_with_ranges(context& c, frame* f, inputs& in) {
   ranges_right held(c, f);
-  frame* const parts = held.parts();
-  if (parts != nullptr) f->pending.fetch_add(count_parts(parts), std::memory_order_relaxed);
   match_with(c, f, in, held);
-  if (held.take_parts() == nullptr) return;
-  match_part_reads(parts);
-  announce_parts(parts, in.depth + 1);
-  match_part_writes(c, parts);
-  in.satisfied += await_parts(c, parts, f);
+  frame* const parts = held.take_parts();
+  if (parts == nullptr) return;
+  const part_inputs more = match_part_reads(parts);
+  f->pending.fetch_add(more.awaited(), std::memory_order_relaxed);
+  in.satisfied += match_part_writes(c, parts, f, std::max(in.depth, more.depth) + 1);
+  if (!more.there && await_part_reads(c, parts)) in.satisfied++;
 }
 
 // Every access counts, and being_created keeps the task from starting while it is being matched.

@@ -51,21 +51,19 @@ inline std::uint32_t match_updates(context& c, frame* f) {
 bool match_ranges(context& c, frame* f, frame* parts) {
   inputs in;
   const unsigned updates = match_inputs(f, in);
-  if (parts != nullptr) in.depth = std::max(in.depth, match_part_reads(parts));
+  part_inputs more;
+  if (parts != nullptr) more = match_part_reads(parts);
+  in.depth = std::max(in.depth, more.depth);
   const std::uint32_t depth = in.depth + 1;
   announce(c, f, depth);
   if (updates == 0 && parts == nullptr && c.seen_busy) return wait_for_reads(c, f, in);
-  if (parts != nullptr) announce_parts(parts, depth);
   const bool waits_for_reads = in.reads != 0 && !in.there;
-  const std::uint32_t in_parts = parts == nullptr ? 0 : count_parts(parts);
   const std::uint32_t held = c.seen_busy ? 1 : frame::being_created;
-  f->pending.store(held + updates + in_parts + (waits_for_reads ? 1 : 0), std::memory_order_relaxed);
+  f->pending.store(held + updates + more.awaited() + (waits_for_reads ? 1 : 0), std::memory_order_relaxed);
   f->state.store(frame_state::waiting, std::memory_order_release);
   std::uint32_t satisfied = held + match_updates(c, f);
-  if (parts != nullptr) {
-    match_part_writes(c, parts);
-    satisfied += await_parts(c, parts, f);
-  }
+  if (parts != nullptr) satisfied += match_part_writes(c, parts, f, depth);
+  if (!more.there && await_part_reads(c, parts)) satisfied++;
   if (waits_for_reads && start_reads(c, f, in)) satisfied++;
   return satisfy_created(c, f, satisfied);
 }

@@ -273,8 +273,8 @@ bool waits_for_end_of(const frame& waiting, frame& running) {
     if (const access& a = *running.access_at(i); a.kind() == waiter_kind::read && reads(a)) return true;
   bool found = false;
   frame* const parts = parts_of(running);
-  for_each_part(parts, [&](const access& a) { found |= a.kind() == waiter_kind::dependence && reads(a); });
-  for (frame* p = parts; p != nullptr; p = next_parts(p)) found |= keeps(*p);
+  for_each_part(parts, [&](const access& a) { found |= a.kind() == waiter_kind::part_read && reads(a); });
+  for (frame* p = parts; p != nullptr; p = p->next) found |= keeps(*p);
   return found;
 }
 
@@ -283,7 +283,7 @@ void declare_outputs_failed(context& c, frame& f, const char* cause) {
     for (unsigned i = 0; i < of.versions; i++) declare_failed(c, *of.version_at(i), cause);
   };
   declare(f);
-  for (frame* p = parts_of(f); p != nullptr; p = next_parts(p)) declare(*p);
+  for (frame* p = parts_of(f); p != nullptr; p = p->next) declare(*p);
 }
 
 void give_first_version(context& c, datum& d, const void* values) {

@@ -162,13 +162,13 @@ inline bool await_reads(context& c, frame* f) {
   return true;
 }
 
-// A waiter of a range that was cut (range_cut.hpp) has been told.
-void continue_cut(context&, const waiter&, const char* cause);
+// A waiter of a range that has parts, or was cut, has been told (range_parts.hpp, range_cut.hpp).
+void continue_range(context&, const waiter&, const char* cause);
 
 // One thing less that a waiter's task waits for. `cause` is null, or the name of the task whose failure made it
 // pointless.
 inline void satisfy(context& c, waiter& w, const char* cause) {
-  if (w.kind() >= waiter_kind::cut_publish) [[unlikely]] return continue_cut(c, w, cause);
+  if (w.kind() >= waiter_kind::part_read) [[unlikely]] return continue_range(c, w, cause);
   frame* f = w.task();
   if (cause != nullptr && w.kind() != waiter_kind::overwrite)
     f->skipped_because.store(cause, std::memory_order_relaxed);

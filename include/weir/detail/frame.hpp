@@ -35,8 +35,9 @@ enum class waiter_kind : std::uint8_t {
   covered_update,
   covered_overwrite,
   shape,       // no access, but the shape of the tile that the access before it names (access::matrix() and below)
-  dependence,  // one more thing a task waits for: a segment of a window, or one of several parts of a range
+  dependence,  // one more thing a task waits for: a segment of a window
   external,    // a thread outside the runtime waits for this version
+  part_read,   // access to one of several parts of a range: as read
   cut_publish, // a range was cut while tasks used it: the version of the whole is there
   cut_unused,  // nobody uses that version any more
 };
