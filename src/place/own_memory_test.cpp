@@ -80,8 +80,10 @@ TEST_F(own_memory, of_one_page_goes_to_one_node) {
     // Longer than pages: each begins on one of its own, whatever it shares with the next.
     nodes.clear();
     v.by(0);
-    for (unsigned i = 0; i < 4; i++)
-      nodes.insert(v.ask_wish(policy, {{base + 100 * known.page_bytes() + i * 9 * part, 9 * part, access_mode::out}}).node);
+    for (unsigned i = 0; i < 4; i++) {
+      const range r{base + 100 * known.page_bytes() + i * 9 * part, 9 * part, access_mode::out};
+      nodes.insert(v.ask_wish(policy, {r}).node);
+    }
     EXPECT_EQ(nodes.size(), 4u) << policy;
   }
 }
@@ -89,8 +91,8 @@ TEST_F(own_memory, of_one_page_goes_to_one_node) {
 TEST_F(own_memory, each_thread_begins_with_another_node) {
   for (const char* policy : {"local", "follow"}) {
     std::set<int> nodes;
-    for (int worker = 0; worker < 4; worker++)
-      nodes.insert(v.by(worker).ask_wish(policy, {pages(16 * static_cast<unsigned>(worker), 4, access_mode::out)}).node);
+    for (unsigned i = 0; i < 4; i++)
+      nodes.insert(v.by(static_cast<int>(i)).ask_wish(policy, {pages(16 * i, 4, access_mode::out)}).node);
     EXPECT_EQ(nodes.size(), 4u) << policy;
   }
 }

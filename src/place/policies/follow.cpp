@@ -55,10 +55,12 @@ class follow final : public policy {
   }
 
  private:
-  // Who shares pages of the program's own memory takes one turn together, so each thread may have only a few: they begin
-  // with another node for each.
+  // Who shares pages of the program's own memory takes one turn together, so each thread may have only a few: they
+  // begin with another node for each.
   int dealt(flow::frame* task, const asker& who) {
-    const auto turn = [&](std::size_t first) { return nodes_[(first + turns_.next(who.index) / stride_) % nodes_.size()]; };
+    const auto turn = [&](std::size_t first) {
+      return nodes_[(first + turns_.next(who.index) / stride_) % nodes_.size()];
+    };
     if (!flow::names_user_memory(task)) return turn(0);
     return dealing_.node_for(task, [&] { return turn(static_cast<std::size_t>(who.index)); });
   }
