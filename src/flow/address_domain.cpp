@@ -49,17 +49,6 @@ bool address_domain::any_twice(frame* f) {
   return false;
 }
 
-frame* address_domain::resolve_parts(context& c, frame* f) {
-  if (frame* parts = nullptr; use_known(c, f, parts)) return parts;
-  if (!list_uses(f, false)) {
-    make_records(c, f);
-    list_uses(f, true);
-    note_parts(c, f);
-  }
-  if (named_twice_) join_uses();
-  return bind_uses(c, f);
-}
-
 // Two that overlap have records in common.
 bool address_domain::any_overlap(frame* f) {
   for (access *a = f->access_at(0), *end = a + f->accesses; a != end; a++)
@@ -69,16 +58,10 @@ bool address_domain::any_overlap(frame* f) {
   return false;
 }
 
-void address_domain::add_all(parts_builder& builder, const range_parts& parts, part_use how) const {
-  for (const range_parts::part& p : parts.all) {
-    p.record->note_named(table_.now());
-    builder.add(*p.record, how);
-  }
-}
-
 // The usual task that has parts: few ranges, which do not overlap, and what makes them up is known. False: it is
 // another one, and nothing has happened.
-bool address_domain::use_known(context& c, frame* f, frame*& parts) {
+template <class Noted>
+bool address_domain::use_known(context& c, frame* f, frame*& parts, const Noted& noted) {
   if (f->accesses > most_compared || any_overlap(f)) return false;
   std::array<range_table::found, most_compared> known;
   std::size_t reads = 0, writes = 0;
@@ -98,16 +81,49 @@ bool address_domain::use_known(context& c, frame* f, frame*& parts) {
   for (unsigned i = 0; i < f->accesses; i++) {
     access& a = *f->access_at(i);
     if (known[i].record != nullptr) {
-      known[i].record->note_named(table_.now());
+      noted(*known[i].record);
       bind(f, a, *known[i].record);
     } else if (known[i].parts != nullptr) {
-      add_all(builder, *known[i].parts, use_of(a));
+      for (const range_parts::part& p : known[i].parts->all) {
+        noted(*p.record);
+        builder.add(*p.record, use_of(a));
+      }
       cover(f, a);
       if (first_covered == nullptr) first_covered = &a;
     }
   }
   if (first_covered != nullptr) first_covered->parts = parts = builder.take();
   return true;
+}
+
+frame* address_domain::resolve_parts(context& c, frame* f) {
+  const auto note = [now = table_.now()](range_record& r) { r.note_named(now); };
+  if (frame* parts = nullptr; use_known(c, f, parts, note)) return parts;
+  if (!list_uses(f, false)) {
+    make_records(c, f);
+    list_uses(f, true);
+    note_parts(c, f);
+  }
+  if (named_twice_) join_uses();
+  return bind_uses(c, f);
+}
+
+bool address_domain::resolve_known(context& c, frame* f, frame*& parts) {
+  table_.tick_among(c);
+  const auto later = [](const range_record&) {};
+  const bool known = (f->unusual & tiles_matter_) != 0 ? bind_known(f, false)
+                                                       : bind_ranges(f, later) || use_known(c, f, parts, later);
+  if (!known)
+    for_each_range(f, [](std::uint32_t, access& a) { a.wanted = nullptr; });
+  return known;
+}
+
+void address_domain::note_named(frame* f, frame* parts) const {
+  const std::uint32_t now = table_.now();
+  for_each_range(f, [&](std::uint32_t, access& a) {
+    if (!detail::is_covered(a.kind())) range_record::note_named(*a.wanted, now);
+  });
+  for_each_part(parts, [&](access& a) { range_record::note_named(*a.wanted, now); });
 }
 
 // Parts that are what the access needs now.
@@ -274,7 +290,7 @@ class held_domain {
 
  private:
   const creating creating_;
-  std::unique_lock<spin_lock> lock_;
+  std::unique_lock<domain_lock> lock_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 // matching and completing are those of data (README.md, "User memory").
 #pragma once
 
+#include "flow/domain_lock.hpp"
 #include "flow/frames.hpp"
 #include "flow/range_parts.hpp"
 #include "flow/range_table.hpp"
@@ -28,17 +29,13 @@ class address_domain {
   frame* resolve(context& c, frame* f) {
     const std::uint32_t now = table_.tick();
     if ((f->unusual & tiles_matter_) != 0) [[unlikely]] return resolve_with_tiles(c, f);
-    access* a = f->access_at(0);
-    for (const access* end = a + f->accesses; a != end; a++) {
-      if (a->wanted != nullptr) continue;  // a datum or stream
-      range_record* const r = table_.find(a->offset(), a->bytes).record;
-      if (r == nullptr) [[unlikely]] break;
-      r->note_named(now);
-      bind(f, *a, *r);
-    }
-    if (a == f->access_at(f->accesses) && (f->accesses == 1 || !any_twice(f))) [[likely]] return nullptr;
+    if (bind_ranges(f, [&](range_record& r) { r.note_named(now); })) [[likely]] return nullptr;
     return resolve_parts(c, f);
   }
+  // The same by who shares the lock. False: not all is known, and nothing has happened. If it is true the caller locks
+  // the records, and then calls note_named(). Throws std::bad_alloc.
+  bool resolve_known(context&, frame*, frame*& parts);
+  void note_named(frame*, frame* parts) const;
 
   // What no task uses, or everything. O(ranges).
   void forget(context& c, bool everything) noexcept {
@@ -52,7 +49,7 @@ class address_domain {
   // After a wait for all its tasks there is something to be forgotten.
   bool forgets_at_waits() const { return has_lost.load(std::memory_order_relaxed) || table_.keeps_all(); }
 
-  spin_lock lock;
+  domain_lock lock;
   atomic<bool> has_lost{false};  // a task that should have written some of its memory has failed
 
  private:
@@ -66,10 +63,23 @@ class address_domain {
     a.wanted = &r.state;
     if (a.kind() != waiter_kind::read) f->version_at(a.extra())->owner = &r.state;
   }
+  // True: each range has a record of its own, which noted(record) was called with.
+  template <class Noted>
+  bool bind_ranges(frame* f, const Noted& noted) {
+    access* a = f->access_at(0);
+    for (const access* end = a + f->accesses; a != end; a++) {
+      if (a->wanted != nullptr) continue;  // a datum or stream
+      range_record* const r = table_.find(a->offset(), a->bytes).record;
+      if (r == nullptr) [[unlikely]] return false;
+      noted(*r);
+      bind(f, *a, *r);
+    }
+    return f->accesses == 1 || !any_twice(f);
+  }
   static bool any_twice(frame*);
   static bool any_overlap(frame*);
-  bool use_known(context&, frame*, frame*& parts);
-  void add_all(parts_builder&, const range_parts&, part_use) const;
+  template <class Noted>
+  bool use_known(context&, frame*, frame*& parts, const Noted& noted);
   frame* resolve_parts(context&, frame*);
   void make_records(context&, frame*);
   void join(context&, const range_parts&);
@@ -94,7 +104,7 @@ class address_domain {
     std::uint32_t access;
   };
   frame* resolve_with_tiles(context&, frame*);
-  bool bind_known(frame*);
+  bool bind_known(frame*, bool notes);
   frame* resolve_tiles(context&, frame*);
   void find_places(context&, frame*);
   void order_areas(std::uintptr_t first, std::uintptr_t end, std::uint32_t access);

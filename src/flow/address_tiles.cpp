@@ -35,7 +35,7 @@ void for_each_named(frame* f, F&& what) {
 }  // namespace
 
 frame* address_domain::resolve_with_tiles(context& c, frame* f) {
-  if (bind_known(f)) return nullptr;
+  if (bind_known(f, true)) return nullptr;
   bool finds_tiles = (f->unusual & frame::has_tiles) != 0;
   for_each_named(f, [&](std::uint32_t, access& a, bool) {
     finds_tiles = finds_tiles || tiles_.has_area(a.offset(), a.offset() + a.bytes);
@@ -44,7 +44,7 @@ frame* address_domain::resolve_with_tiles(context& c, frame* f) {
 }
 
 // Tasks whose tiles and ranges have a record of their own each: one look-up for each of them.
-bool address_domain::bind_known(frame* f) {
+bool address_domain::bind_known(frame* f, bool notes) {
   std::array<const datum*, most_compared> named;
   std::size_t count = 0;
   access* a = f->access_at(0);
@@ -62,7 +62,7 @@ bool address_domain::bind_known(frame* f) {
     for (std::size_t i = 0; i < count; i++)
       if (named[i] == &r->state) return false;
     named[count++] = &r->state;
-    r->note_named(table_.now());
+    if (notes) r->note_named(table_.now());
     bind(f, *a, *r);
     if (tile) a++;
   }

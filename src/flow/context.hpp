@@ -105,6 +105,8 @@ struct context {
   bool alone = false;           // while it is inside: nobody else is, nor can be
   const bool seen_busy;         // a worker: while it creates tasks nobody thinks that all is quiet
   ready_list ready;
+  std::uint32_t unnoted_ticks = 0;  // of range_table::tick_among()
+  bool knew_ranges = true;      // the ranges of the last task that it created among others were all known
 };
 
 // Held by whoever changes a version's counts or lists. Not nested.

@@ -21,7 +21,8 @@ struct range_record {
   // When it was last named, by a clock that counts tasks. In a field that only data need otherwise, for its line is
   // looked at anyway.
   std::uint32_t named_at() const { return state.element_bytes; }
-  void note_named(std::uint32_t now) { state.element_bytes = now; }
+  void note_named(std::uint32_t now) { note_named(state, now); }
+  static void note_named(datum& of_record, std::uint32_t now) { of_record.element_bytes = now; }
 
   static constexpr std::uint64_t ground_users = version::while_current + version::one_view;
 

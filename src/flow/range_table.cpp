@@ -46,7 +46,7 @@ range_record& range_table::take_record(std::uintptr_t first, std::uintptr_t end,
   unused_.pop_back();
   r.begin(first, end - first, runtime_);
   r.named_by = task;
-  r.note_named(now_);
+  r.note_named(now());
   return r;
 }
 
@@ -151,11 +151,11 @@ void range_table::note_parts(context& c, std::uintptr_t first, std::uint64_t byt
     if (parts == nullptr) {
       slot* const s = slot_for(c, first, bytes, task);
       if (s == nullptr) return;
-      parts = new range_parts{first, bytes, {}};
+      parts = new range_parts(first, bytes);
       *s = {first, reinterpret_cast<std::uintptr_t>(parts) | 1};
     }
     parts->all.clear();
-    parts->checked_at = removals_;
+    parts->checked_at.store(removals_, std::memory_order_relaxed);
     for_each_part(first, bytes, [&](range_record& r) { parts->all.push_back({&r, r.generation}); });
   } catch (const std::bad_alloc&) {
     if (range_parts* const some = find(first, bytes).parts; some != nullptr) some->all.clear();

@@ -25,10 +25,11 @@ struct range_parts {
     std::uint32_t generation;
     bool is_there() const { return record->generation == generation; }
   };
-  std::uintptr_t first;
-  std::uint64_t bytes;
+  range_parts(std::uintptr_t address, std::uint64_t size) : first(address), bytes(size) {}
+  const std::uintptr_t first;
+  const std::uint64_t bytes;
   std::vector<part> all;
-  std::uint64_t checked_at = 0;  // of a range's: how often a record of the table had gone when all were there
+  atomic<std::uint64_t> checked_at{0};  // of a range's: how often a record of the table had gone when all were there
 
   bool is_up_to_date() const { return !all.empty() && std::ranges::all_of(all, &part::is_there); }
 };
@@ -70,9 +71,9 @@ class range_table {
   void note_parts(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
   // The same of a range's parts that this has found, mostly without a look at them.
   bool is_up_to_date(range_parts& parts) const {
-    if (parts.checked_at == removals_) return !parts.all.empty();
+    if (parts.checked_at.load(std::memory_order_relaxed) == removals_) return !parts.all.empty();
     if (!parts.is_up_to_date()) return false;
-    parts.checked_at = removals_;
+    parts.checked_at.store(removals_, std::memory_order_relaxed);
     return true;
   }
   // Whether nobody loses anything by it; the task of this number names it.
@@ -81,8 +82,16 @@ class range_table {
   }
   void take_out(context&, range_record&) noexcept;
   // One more task names ranges. Records remember when that was.
-  std::uint32_t tick() { return ++now_; }
-  std::uint32_t now() const { return now_; }
+  std::uint32_t tick() {
+    const std::uint32_t later = now() + 1;
+    now_.store(later, std::memory_order_relaxed);
+    return later;
+  }
+  // The same by one of several at the same time, who each say so only now and then: all use the clock's line.
+  void tick_among(context& c) {
+    if (++c.unnoted_ticks % ticks_at_once == 0) now_.fetch_add(ticks_at_once, std::memory_order_relaxed);
+  }
+  std::uint32_t now() const { return now_.load(std::memory_order_relaxed); }
   bool keeps_all() const { return keeps_all_; }
 
   // For maps of other forms of ranges, whose records come from here, too. Before so many are taken. Throws
@@ -129,6 +138,7 @@ class range_table {
   static constexpr std::size_t evictions_per_return = 16;
   // It is seen of those that went so many slots' evictions ago.
   static constexpr std::size_t remembered_per_slot = 4;
+  static constexpr std::uint32_t ticks_at_once = 64;
   static constexpr std::size_t first_records = 8, most_in_chunk = 512;
 
   static std::span<slot, window> window_in(slot* slots, unsigned shift, std::uintptr_t first, std::uint64_t bytes) {
@@ -140,7 +150,7 @@ class range_table {
   }
   bool may_go(const slot&, std::uint32_t task) const;
   // It was not named while twice as many tasks came as there are records: who goes over all again and again is faster.
-  bool is_out_of_use(const range_record& r) const { return now_ - r.named_at() > 2 * index_.size() + 16; }
+  bool is_out_of_use(const range_record& r) const { return now() - r.named_at() > 2 * index_.size() + 16; }
   bool may_evict() const { return lines_ * line >= slots_before_eviction; }
   void note_eviction(const slot&) noexcept;
   bool note_addition(std::uintptr_t first, std::uint64_t bytes) noexcept;
@@ -167,7 +177,7 @@ class range_table {
   std::size_t evictions_ = 0, returns_ = 0;
   std::size_t lines_ = 0;
   range_index index_;
-  std::uint32_t now_ = 0;
+  atomic<std::uint32_t> now_{0};
   std::uint64_t removals_ = 0;
   std::vector<std::unique_ptr<range_record[]>> chunks_;
   std::size_t records_ = 0;  // in all chunks

@@ -73,9 +73,25 @@ bool match_ranges(context& c, frame* f, frame* parts) {
 ranges_right::ranges_right(context& c, frame* f)
     : context_(c), creating_(c.common.creation, c.as_creator, c.alone) {
   address_domain& domain = domain_of(c, *f);
-  if (!creating_.alone()) domain_lock_ = std::unique_lock(domain.lock);
-  parts_ = domain.resolve(c, f);
-  if (!creating_.alone()) locks_.emplace(c, f, resource_set::locked());
+  if (creating_.alone()) parts_.first = domain.resolve(c, f);
+  else resolve_among_others(f, domain);
+}
+
+[[gnu::noinline]] void ranges_right::resolve_among_others(frame* f, address_domain& domain) {
+  context& c = context_;
+  if (c.knew_ranges) {
+    hold_.share(c, domain);
+    if (domain.resolve_known(c, f, parts_.first)) {
+      locks_.emplace(c, f, resource_set::locked(), true, parts_.first);
+      return domain.note_named(f, parts_.first);
+    }
+    hold_.let_go();
+  }
+  hold_.take(domain);
+  c.knew_ranges = domain.resolve_known(c, f, parts_.first);
+  if (c.knew_ranges) domain.note_named(f, parts_.first);
+  else parts_.first = domain.resolve(c, f);
+  locks_.emplace(c, f, resource_set::locked());
 }
 
 // One function for the usual task: what it saves is much of what a small one costs.

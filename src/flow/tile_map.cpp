@@ -83,7 +83,7 @@ void tile_map::note_parts(context& c, const place& p, std::uint32_t task) noexce
     if (parts == nullptr) {
       slot* const s = slot_for(c, shape, task);
       if (s == nullptr) return;
-      parts = new range_parts{shape.first, 0, {}};
+      parts = new range_parts(shape.first, 0);
       *s = {shape, p.space, reinterpret_cast<std::uintptr_t>(parts) | 1};
     }
     parts->all.clear();
