@@ -34,7 +34,8 @@ class program final : public base {
       written_own(t, b);
     };
     if (blocks_are_rows()) {
-      rt.spawn(named, in(matrix(t - 1).rows(origin(b), shape(b), 1, 1)), out(matrix(t).rows(origin(b), shape(b))), relax);
+      rt.spawn(named, in(strip_above(t - 1, b)), in(strip(t - 1, b)), in(strip_below(t - 1, b)), out(strip(t, b)),
+               relax);
       return;
     }
     const auto beside = [&](side s) { return in(own_beside(t - 1, b, s)); };

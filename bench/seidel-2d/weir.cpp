@@ -14,7 +14,6 @@
 namespace weir::bench {
 namespace {
 
-using stencil::own_matrix;
 using stencil::side;
 using base = stencil::program<2, stencil::method::seidel>;
 
@@ -40,9 +39,7 @@ class program final : public base {
       written_own(t, b);
     };
     if (blocks_are_rows()) {
-      const own_matrix& x = matrix(t);
-      rt.spawn(named, in(x.row_above(origin(b))), in(x.row_below(origin(b), shape(b))),
-               inout(x.rows(origin(b), shape(b))), relax);
+      rt.spawn(named, in(strip_below(t, b)), in(strip_above(t, b)), inout(strip(t, b)), relax);
       return;
     }
     const auto beside = [&](side s) { return in(own_beside(t, b, s)); };

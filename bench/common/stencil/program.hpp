@@ -108,13 +108,18 @@ class program : public instance {
   tile shared_tile(int t, std::size_t b) const { return tile_of(shared_array(t - 1), shared_array(t), grid_.origin(b), grid_.shape(b)); }
   page_checker* pages() const { return options_.pages; }
 
-  // A matrix of the program's own, in two dimensions. Tasks name whole blocks, also of their neighbours: a tile that is
-  // always named alike is found by one look-up, and who writes a block waits for the same tasks as if they had named
-  // its sides.
+  // A matrix of the program's own, in two dimensions. Tasks name whole blocks, also of their neighbours: what is always
+  // named alike is found by one look-up, and who writes a block waits for the same tasks as if they had named its
+  // sides. Blocks as wide as the matrix are strips of rows.
   const own_matrix& matrix(int t) const { return matrices_[t & (generations - 1)]; }
   bool blocks_are_rows() const { return grid_.blocks.columns == 1; }
-  extent origin(std::size_t b) const { return grid_.origin(b); }
-  extent shape(std::size_t b) const { return grid_.shape(b); }
+  memory_range<double> strip(int t, std::size_t b) const { return matrix(t).rows(origin(b), shape(b)); }
+  memory_range<double> strip_above(int t, std::size_t b) const {
+    return b == 0 ? matrix(t).row_above(origin(b)) : strip(t, b - 1);
+  }
+  memory_range<double> strip_below(int t, std::size_t b) const {
+    return b + 1 == grid_.count() ? matrix(t).row_below(origin(b), shape(b)) : strip(t, b + 1);
+  }
   memory_tile<double> own_block(int t, std::size_t b) const { return matrix(t).block(origin(b), shape(b)); }
   memory_tile<double> own_beside(int t, std::size_t b, side s) const {
     if (!grid_.has_neighbour(b, s)) return matrix(t).layer_beside(origin(b), shape(b), s);
@@ -131,6 +136,8 @@ class program : public instance {
  private:
   static constexpr int generations = Method == method::jacobi ? 2 : 1;
 
+  extent origin(std::size_t b) const { return grid_.origin(b); }
+  extent shape(std::size_t b) const { return grid_.shape(b); }
   block_layout<Dimensions> layout(std::size_t b) const { return {grid_.shape(b)}; }
   chunking chunks(runtime& rt) const {
     const std::size_t outer = grid_.outer(Dimensions);
@@ -216,9 +223,12 @@ class program : public instance {
       const auto fill = [this, b](auto...) {
         for (int g = 0; g < generations; g++) matrices_[g].array().fill(options_.seed, origin(b), shape(b));
       };
-      const auto block = [&](int g) { return matrices_[g].block_with_layer(origin(b), shape(b)); };
-      if constexpr (generations == 1) rt.spawn(named, out(block(0)), fill);
-      else rt.spawn(named, out(block(0)), out(block(1)), fill);
+      const auto spawn_fill = [&](const auto& part) {
+        if constexpr (generations == 1) rt.spawn(named, out(part(0)), fill);
+        else rt.spawn(named, out(part(0)), out(part(1)), fill);
+      };
+      if (blocks_are_rows()) spawn_fill([&](int g) { return matrices_[g].rows_with_layer(origin(b), shape(b)); });
+      else spawn_fill([&](int g) { return matrices_[g].block_with_layer(origin(b), shape(b)); });
     } else if constexpr (generations == 1) {
       rt.spawn(named, out(whole(own_[0][b])), [this, b](std::span<double> block) { fill_block(b, block); });
     } else {

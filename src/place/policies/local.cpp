@@ -38,7 +38,8 @@ class local final : public policy {
     if (placed >= unplaced || unplaced < push_threshold_bytes_) return here;
     if (who.running != nullptr && bytes_of(*who.running) >= push_threshold_bytes_) return here;
     if (!flow::names_user_memory(&task.frame())) return {turn(who.index, 0), true};
-    return {dealing_.node_for(&task.frame(), [&] { return turn(who.index, static_cast<std::size_t>(who.index)); }), true};
+    const auto own_turn = [&] { return turn(who.index, static_cast<std::size_t>(who.index)); };
+    return {dealing_.node_for(&task.frame(), own_turn), true};
   }
   // Who shares pages takes one turn together, so each thread may have only a few: they begin at its own node.
   int turn(int thread, std::size_t first) {
