@@ -104,43 +104,8 @@ int node_near(context& c, const void* memory, std::size_t bytes) {
   return nearest;
 }
 
-void find_user_memory(memory::regions& known, frame* f) {
-  for_each_user_memory(f, [&](const access& a) {
-    for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) {
-      if (writes_user_memory(a)) known.before_write(first, bytes);
-      else known.read(first, bytes);
-    });
-  });
-}
-
-namespace {
-
-// Of a tile all rows, if any of those that are looked at has no place.
-void note_written(memory::regions& known, const access& a, int node) {
-  const access* const shape = shape_of(a);
-  if (shape == nullptr) return known.written(a.offset(), a.bytes, node);
-  bool has_place = true;
-  for_each_part(&known, a, [&](std::uint64_t, int of_row) { has_place = has_place && of_row >= 0; });
-  for (std::uint64_t at = a.offset(), rows = has_place ? 0 : a.bytes / shape->width(); rows > 0; rows--) {
-    known.written(at, shape->width(), node);
-    at += shape->stride();
-  }
-}
-
-}  // namespace
-
-void note_user_memory(memory::regions& known, frame* f, int node) {
-  for_each_user_memory(f, [&](const access& a) {
-    if (writes_user_memory(a)) return note_written(known, a, node);
-    for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) { known.read(first, bytes); });
-  });
-}
-
 void find_out_places(context& c, frame* f) {
-  if (!c.common.several_nodes) return;
-  if (names_user_memory(f)) [[unlikely]]
-    note_user_memory(c.common.user_memory, f, c.node);
-  if (c.common.mode != allocation::first_touch) return;
+  if (c.common.mode != allocation::first_touch || !c.common.several_nodes) return;
   for (unsigned i = 0; i < f->versions; i++) find_out_place(c, *f->version_at(i));
 }
 

@@ -4,6 +4,7 @@
 #include "flow/context.hpp"
 #include "flow/frames.hpp"
 #include "flow/stream.hpp"
+#include "flow/user_memory.hpp"
 #include "flow/versions.hpp"
 
 #include <weir/task.hpp>
@@ -49,8 +50,8 @@ inline void prepare(context& c, frame* f) {
   for (const version* end = v + f->versions; v != end; v++) allocate_buffer(c, *v);
 }
 
-// After the body, on several nodes: where user memory lies that was not known. With first touch the system has decided
-// where the outputs are: asks it, once per new block.
+// After the body, on several nodes. With first touch the system has decided where the outputs are: asks it, once per
+// new block.
 void find_out_places(context&, frame*);
 
 // After the body, or instead of it: publishes the outputs, lets go of the inputs. `cause` is null, or the name of the
@@ -92,13 +93,13 @@ bool waits_for(const frame& waiting, const version&);
 // Calls f(bytes, node) for every piece of memory a ready task will read; node may be unknown or interleaved.
 // `known`: where user memory lies; null: nobody keeps that.
 template <class F>
-void for_each_input(const memory::regions* known, frame*, F&&);
+void for_each_input(const whereabouts& known, frame*, F&&);
 // As for_each_input, but an update's bytes twice: it reads them, and writes them where they are.
 template <class F>
-void for_each_moved_input(const memory::regions* known, frame*, F&&);
+void for_each_moved_input(const whereabouts& known, frame*, F&&);
 // Calls f(bytes, node) for every output; node is unknown while it has no buffer, or no page.
 template <class F>
-void for_each_output(const memory::regions* known, frame*, F&&);
+void for_each_output(const whereabouts& known, frame*, F&&);
 
 }  // namespace weir::flow
 

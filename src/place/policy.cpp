@@ -46,11 +46,13 @@ void task_view::visit_inputs(void (*f)(void*, const part&), void* to) const {
       [&](std::uint64_t bytes, int node) {
         f(to, {bytes, node, updated});
       });
-  flow::for_each_user_input(regions_, frame_, [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
+  flow::for_each_user_input({regions_, found_}, frame_,
+                            [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
 }
 
 void task_view::visit_outputs(void (*f)(void*, const part&), void* to) const {
-  flow::for_each_output(regions_, frame_, [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
+  flow::for_each_output({regions_, found_}, frame_,
+                        [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
 }
 
 namespace place {

@@ -8,6 +8,7 @@
 #include <bench/common/own_array.hpp>
 #include <bench/common/parallel_control.hpp>
 #include <bench/common/page_check.hpp>
+#include <bench/common/stencil/own_matrix.hpp>
 #include <bench/common/stencil/padded_array.hpp>
 
 #include <optional>
@@ -21,8 +22,9 @@ namespace weir::bench::stencil {
 // Shared variant: two global arrays (Gauss-Seidel: one) interleaved over the nodes; empty data in the same pattern
 // carry the dependences.
 //
-// Own memory: the blocks of the private variant, with the same layout, one after the other in an ordinary array
-// (Jacobi: two). Tasks name the same parts of them, and update blocks where they lie.
+// Own memory, in two dimensions: a row-major matrix (Jacobi: two). A block is a tile of it, or, where blocks are as
+// wide as the matrix, its rows. In one and three dimensions: the blocks of the private variant, with the same layout,
+// one after the other in an ordinary array (Jacobi: two), of which tasks name the same parts.
 template <int Dimensions, method Method>
 class program : public instance {
  public:
@@ -63,7 +65,7 @@ class program : public instance {
         const auto array = shared_array(options_.iterations);
         copy_out(b, array.at(grid_.origin(b)), array.plane_stride(), array.row_stride());
       } else if (options_.data_in == storage::own) {
-        copy_out_block(b, own(options_.iterations)[b]);
+        copy_out_own(b);
       } else {
         const auto values = blocks(options_.iterations)[b].read();
         copy_out_block(b, values);
@@ -106,9 +108,36 @@ class program : public instance {
   tile shared_tile(int t, std::size_t b) const { return tile_of(shared_array(t - 1), shared_array(t), grid_.origin(b), grid_.shape(b)); }
   page_checker* pages() const { return options_.pages; }
 
+  // A matrix of the program's own, in two dimensions. Tasks name whole blocks, also of their neighbours: what is always
+  // named alike is found by one look-up, and who writes a block waits for the same tasks as if they had named its
+  // sides. Blocks as wide as the matrix are strips of rows.
+  const own_matrix& matrix(int t) const { return matrices_[t & (generations - 1)]; }
+  bool blocks_are_rows() const { return grid_.blocks.columns == 1; }
+  memory_range<double> strip(int t, std::size_t b) const { return matrix(t).rows(origin(b), shape(b)); }
+  memory_range<double> strip_above(int t, std::size_t b) const {
+    return b == 0 ? matrix(t).row_above(origin(b)) : strip(t, b - 1);
+  }
+  memory_range<double> strip_below(int t, std::size_t b) const {
+    return b + 1 == grid_.count() ? matrix(t).row_below(origin(b), shape(b)) : strip(t, b + 1);
+  }
+  memory_tile<double> own_block(int t, std::size_t b) const { return matrix(t).block(origin(b), shape(b)); }
+  memory_tile<double> own_beside(int t, std::size_t b, side s) const {
+    if (!grid_.has_neighbour(b, s)) return matrix(t).layer_beside(origin(b), shape(b), s);
+    return own_block(t, grid_.neighbour(b, s));
+  }
+  tile own_tile(int t, std::size_t b) const {
+    return tile_of(matrix(t - 1).array(), matrix(t).array(), origin(b), shape(b));
+  }
+  void written_own(int t, std::size_t b) const {
+    for (std::size_t r = 0; pages() != nullptr && r < shape(b).rows; r++)
+      written(pages(), std::span(matrix(t).array().at(0, origin(b).rows + r, origin(b).columns), shape(b).columns));
+  }
+
  private:
   static constexpr int generations = Method == method::jacobi ? 2 : 1;
 
+  extent origin(std::size_t b) const { return grid_.origin(b); }
+  extent shape(std::size_t b) const { return grid_.shape(b); }
   block_layout<Dimensions> layout(std::size_t b) const { return {grid_.shape(b)}; }
   chunking chunks(runtime& rt) const {
     const std::size_t outer = grid_.outer(Dimensions);
@@ -119,6 +148,9 @@ class program : public instance {
     const extent& n = grid_.blocks;
     const extent& b = grid_.block;
     constexpr std::size_t element = sizeof(double);
+    // Blocks beside each other share the pages of a matrix.
+    if (Dimensions == 2 && options_.data_in == storage::own)
+      return {n.rows, n.columns, 1, std::min(n.rows, static_cast<std::size_t>(rt.workers())), 1};
     if (Dimensions == 3) return tiling::compact(n.planes, n.rows, n.columns, rt.workers(), b.rows * b.columns * element, b.planes * b.columns * element);
     if (Dimensions == 2) return tiling::compact(n.rows, n.columns, 1, rt.workers(), b.columns * element, b.rows * element);
     return tiling::compact(n.columns, 1, 1, rt.workers(), element, 0);
@@ -158,7 +190,8 @@ class program : public instance {
           tokens_[g].resize(grid_.count());
           break;
         case storage::own:
-          own_[g] = own_blocks<double>(grid_.count(), [this](std::size_t b) { return layout(b).size(); });
+          if constexpr (Dimensions == 2) matrices_[g] = own_matrix(grid_.size);
+          else own_[g] = own_blocks<double>(grid_.count(), [this](std::size_t b) { return layout(b).size(); });
           break;
       }
   }
@@ -186,7 +219,17 @@ class program : public instance {
       for (std::size_t b = first; b < last; b++) spawn_own_fill(rt, b, {.name = "fill", .affinity = where});
   }
   void spawn_own_fill(runtime& rt, std::size_t b, const task_options& named) {
-    if constexpr (generations == 1) {
+    if constexpr (Dimensions == 2) {
+      const auto fill = [this, b](auto...) {
+        for (int g = 0; g < generations; g++) matrices_[g].array().fill(options_.seed, origin(b), shape(b));
+      };
+      const auto spawn_fill = [&](const auto& part) {
+        if constexpr (generations == 1) rt.spawn(named, out(part(0)), fill);
+        else rt.spawn(named, out(part(0)), out(part(1)), fill);
+      };
+      if (blocks_are_rows()) spawn_fill([&](int g) { return matrices_[g].rows_with_layer(origin(b), shape(b)); });
+      else spawn_fill([&](int g) { return matrices_[g].block_with_layer(origin(b), shape(b)); });
+    } else if constexpr (generations == 1) {
       rt.spawn(named, out(whole(own_[0][b])), [this, b](std::span<double> block) { fill_block(b, block); });
     } else {
       rt.spawn(named, out(whole(own_[0][b])), out(whole(own_[1][b])), [this, b](auto block, auto next) {
@@ -202,6 +245,14 @@ class program : public instance {
       rt.spawn(named, out(tokens_[0][b]), [this, b](auto) { for (int g = 0; g < generations; g++) shared_array(g).fill(options_.seed, grid_.origin(b), grid_.shape(b)); });
   }
   void fill_block(std::size_t b, std::span<double> block) const;
+  void copy_out_own(std::size_t b) {
+    if constexpr (Dimensions == 2) {
+      const auto array = matrix(options_.iterations).array();
+      copy_out(b, array.at(grid_.origin(b)), array.plane_stride(), array.row_stride());
+    } else {
+      copy_out_block(b, own(options_.iterations)[b]);
+    }
+  }
   void copy_out_block(std::size_t b, std::span<const double> block) {
     const extent shape = grid_.shape(b);
     copy_out(b, block.data(), shape.rows * shape.columns, shape.columns);
@@ -215,6 +266,7 @@ class program : public instance {
   std::vector<data<char>> tokens_[2];
   interleaved_array<double> arrays_[2];
   own_blocks<double> own_[2];
+  own_matrix matrices_[2];
   std::optional<parallel_control> control_;
   std::vector<double> result_;
 };
