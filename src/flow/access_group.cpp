@@ -98,9 +98,10 @@ bool is_open_for(const datum& d, const access& a) {
   return d.group() != nullptr && state_of(d.group()).mode == mode_of_group(a);
 }
 
-// A group takes what was there before over as an update does, or copies it, for views.
+// A group takes what was there before over as an update does, or copies it, for views. Who let go of the last view has
+// looked at it before: drop_heir(), which comes next, acquires that.
 void take_over(context& c, version& entry, version& old) {
-  if (old.users.load(std::memory_order_acquire) == version::has_heir) {
+  if (old.users.load(std::memory_order_relaxed) == version::has_heir) {
     release_buffer(c, entry);
     entry.buffer = std::exchange(old.buffer, nullptr);
     entry.node = old.node;
