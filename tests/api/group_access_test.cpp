@@ -1,6 +1,7 @@
 // commutative() and concurrent(): what of a group runs together, what does not, and what comes before and after it.
 #include "tests/support/support.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace weir::test {
@@ -267,6 +268,36 @@ TEST_F(group_access, ranges_named_in_two_ways_are_updated) {
   rt.wait();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(done, 500);
+}
+
+TEST_F(group_access, tiles) {
+  std::vector<int> memory(64);
+  const auto left = ref(tile(memory.data(), 8, 0, 8, 0, 4)), right = ref(tile(memory.data(), 8, 0, 8, 4, 4));
+  expect_together(concurrent(left), 3);
+  expect_together(concurrent(std::vector{left, right}), 3);
+  expect_one_by_one(commutative(left), 300);
+  expect_one_by_one(commutative(std::vector{left, right}), 300);
+}
+
+// Of one matrix, and of the same memory in rows of another length: each is added to by one task at a time.
+TEST_F(group_access, tiles_that_cut_each_other) {
+  std::vector<int> memory(64), expected(64);
+  const auto spawn_addition = [&](std::size_t stride, std::size_t row, std::size_t column, std::size_t size) {
+    const tile<int> block(memory.data(), stride, row, size, column, size);
+    rt.spawn(commutative(ref(block)), [](tile<int> t) {
+      for (std::size_t r = 0; r < t.rows(); r++)
+        for (int& one : t.row(r)) one++;
+    });
+    for (std::size_t r = row; r < row + size; r++)
+      for (std::size_t c = column; c < column + size; c++) expected[r * stride + c]++;
+  };
+  for (std::size_t i = 0; i < 1000; i++) {
+    const std::size_t size = 1 + i % 3;
+    if (i % 10 < 7) spawn_addition(8, i * 5 % 6, i * 3 % 6, size);
+    else spawn_addition(16, i % 2, i * 3 % 14, std::min<std::size_t>(size, 2));
+  }
+  rt.wait();
+  EXPECT_EQ(memory, expected);
 }
 
 // ------------------------------------------------------------------------------------------------------- errors
