@@ -56,7 +56,7 @@ class task_view {
   struct part {
     std::uint64_t bytes;
     int node;      // where they lie; negative: nowhere yet, or on several nodes
-    bool updated;  // an inout() of data: they are written there, too
+    bool updated;  // an inout(), commutative() or concurrent() of data: they are written there, too
   };
 
   // `known`: where the program's own memory lies; null: nobody keeps that. `found`: what of it was looked up for this

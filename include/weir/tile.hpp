@@ -10,10 +10,13 @@
 //
 // Tasks whose tiles have no byte in common do not wait for each other, although the bytes of one lie among those of
 // the other: tiles of one matrix and stride are compared as rectangles. So are a tile and a plain range, of which
-// whole rows and parts of rows are rectangles, too. Only tiles of different strides on the same memory are taken for
-// all bytes from their first to their last; where they meet for the first time, that task is ordered with all others
-// there. (Regions with strides as in Perez, Badia and Labarta, "Handling task dependencies under strided and aliased
-// references", ICS 2010.)
+// whole rows and parts of rows are rectangles, too. (Regions with strides as in Perez, Badia and Labarta, "Handling
+// task dependencies under strided and aliased references", ICS 2010.)
+//
+// Only tiles of different strides on the same memory are taken for all bytes from their first to their last; where
+// they meet for the first time, that task is ordered with all others there. That is an order which the program does
+// not ask for: a task that waits for tasks which it has created must not name a tile within whose bytes one of these
+// names a tile of another stride.
 #pragma once
 
 #include <cstddef>
@@ -47,6 +50,8 @@ struct tile_numbers {
 template <class T>
 class tile {
  public:
+  using element_type = T;
+
   // Rows first_row to first_row + rows, without the last, and such columns, of a matrix that begins at `matrix` and
   // has `stride` elements from the beginning of one row to that of the next (the leading dimension of BLAS). Looks at
   // no element. Throws usage_error for a tile without elements, one that is wider than the stride lets it be, and one

@@ -1,6 +1,8 @@
 // Dependences by address: tasks whose ranges are not all exact repeats, each of another record.
 #include "flow/address_domain.hpp"
 
+#include "flow/access_group.hpp"
+
 #include <algorithm>
 #include <array>
 #include <mutex>
@@ -14,11 +16,6 @@ constexpr std::size_t most_parts_at_rest = 8;
 // More accesses than this are told apart by numbers in their records.
 constexpr unsigned most_compared = 8;
 
-part_use use_of(const access& a) {
-  if (a.kind() == waiter_kind::read) return part_use::read;
-  return a.kind() == waiter_kind::update ? part_use::update : part_use::overwrite;
-}
-
 void set_kind(frame* f, access& a, waiter_kind kind) {
   a.target = reinterpret_cast<std::uintptr_t>(f) | static_cast<std::uintptr_t>(kind);
 }
@@ -26,9 +23,10 @@ void set_kind(frame* f, access& a, waiter_kind kind) {
 // Others, or its parts, do for this one what orders the task.
 void cover(frame* f, access& a) {
   constexpr waiter_kind covered[] = {waiter_kind::covered_read, waiter_kind::covered_update,
-                                     waiter_kind::covered_overwrite};
-  const part_use use = use_of(a);
-  if (use != part_use::read) f->version_at(a.extra())->be_unused();
+                                     waiter_kind::covered_overwrite, waiter_kind::covered_read,
+                                     waiter_kind::covered_read};
+  const part_use use = part_use_of(a);
+  if (has_version(use)) f->version_at(a.extra())->be_unused();
   set_kind(f, a, covered[static_cast<int>(use)]);
   a.parts = nullptr;
 }
@@ -86,7 +84,7 @@ bool address_domain::use_known(context& c, frame* f, frame*& parts, const Noted&
     } else if (known[i].parts != nullptr) {
       for (const range_parts::part& p : known[i].parts->all) {
         noted(*p.record);
-        builder.add(*p.record, use_of(a));
+        builder.add(*p.record, part_use_of(a));
       }
       cover(f, a);
       if (first_covered == nullptr) first_covered = &a;
@@ -168,7 +166,7 @@ bool address_domain::list_uses(frame* f, bool by_address) {
     access& a = *f->access_at(i);
     if (!names_range(*f, a) || a.bytes == 0) continue;
     const std::size_t before = uses_.size();
-    const auto list = [&, how = use_of(a)](range_record& r) {
+    const auto list = [&, how = part_use_of(a)](range_record& r) {
       named_twice_ |= std::exchange(r.named_by, task) == task;
       r.note_named(table_.now());
       uses_.push_back({&r, i, how});
@@ -217,21 +215,26 @@ void address_domain::join_uses() {
   count_parts_anew();
 }
 
-// One that writes, if any does. It reads, too, if any does.
+// One that writes, if any does. It reads, too, if any does. What is of a group, and more, is an update.
 void address_domain::keep_one(std::size_t first, std::size_t end) {
   std::size_t kept = first;
-  bool reads = false;
+  bool reads = false, of_group = false, differ = false;
   for (std::size_t i = first; i < end; i++) {
-    reads |= uses_[i].how != part_use::overwrite;
-    if (uses_[kept].how == part_use::read) kept = i;
+    const part_use how = uses_[i].how;
+    reads |= how != part_use::overwrite;
+    of_group |= how == part_use::commutative || how == part_use::concurrent;
+    differ |= how != uses_[first].how;
+    if (!has_version(uses_[kept].how) && how != part_use::read) kept = i;
   }
   for (std::size_t i = first; i < end; i++)
     if (i != kept) uses_[i].record = nullptr;
-  if (uses_[kept].how == part_use::overwrite && reads) uses_[kept].how = part_use::update;
+  use& u = uses_[kept];
+  u.only_as_part |= of_group && differ && !has_version(u.how);
+  if ((u.how == part_use::overwrite && reads) || (of_group && differ)) u.how = part_use::update;
 }
 
 bool address_domain::needs_no_parts(std::size_t first, std::size_t end) const {
-  return end == first + 1 && uses_[first].record != nullptr;
+  return end == first + 1 && uses_[first].record != nullptr && !uses_[first].only_as_part;
 }
 
 // Where the uses of the access end whose first one is this.
@@ -247,7 +250,7 @@ void address_domain::count_parts_anew() {
     for (std::size_t u = first; u < end && !needs_no_parts(first, end); u++) {
       if (uses_[u].record == nullptr) continue;
       parts_++;
-      if (uses_[u].how != part_use::read) written_parts_++;
+      if (has_version(uses_[u].how)) written_parts_++;
     }
     first = end;
   }

@@ -46,6 +46,7 @@ class address_domain {
   // No task that named its ranges is left.
   bool is_over() { return table_.is_unused(); }
   bool is_valid() { return table_.is_valid() && tiles_.is_valid(); }
+  std::uint32_t& open_groups() { return table_.open_groups(); }
   // After a wait for all its tasks there is something to be forgotten.
   bool forgets_at_waits() const { return has_lost.load(std::memory_order_relaxed) || table_.keeps_all(); }
 
@@ -58,6 +59,7 @@ class address_domain {
     range_record* record;  // null: another access of the task has it
     std::uint32_t access;
     part_use how;
+    bool only_as_part = false;  // the access has no version of its own, and this needs one
   };
   static void bind(frame* f, access& a, range_record& r) {
     a.wanted = &r.state;
@@ -110,10 +112,10 @@ class address_domain {
   void order_areas(std::uintptr_t first, std::uintptr_t end, std::uint32_t access);
   void make_places(context&, frame*);
   void list_places(frame*);
-  void list_use(range_record&, std::uint32_t access, part_use);
+  void list_use(range_record&, std::uint32_t access, part_use, bool only_as_part);
   void note_places(context&) noexcept;
   range_table::found find_place(const tile_map::place&) const;
-  void cover_place(context&, const tile_map::place&, std::uint32_t task);
+  void cover_place(context&, const tile_map::place&, std::uint32_t task, bool joins);
 
   std::uint32_t next_number() { return ++number_ == 0 ? ++number_ : number_; }
 

@@ -88,6 +88,7 @@ struct shared {
   std::unique_ptr<stream_registry> streams;
   creation_right creation;
   flow::solitude solitude;
+  spin_lock several_tokens;  // of who takes more than one token (tokens.hpp)
 };
 
 // One per thread that creates or executes tasks; used by one thread at a time.

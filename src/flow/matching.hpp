@@ -53,7 +53,7 @@ class resource_set {
     for (const access* end = a + f->accesses; a != end; a++) {
       const waiter_kind kind = a->kind();
       // An updated datum comes with its version. The lock of their domain is enough for ranges if it is not shared.
-      if (kind == waiter_kind::read && (ranges_ || a->extra() != access::reads_range)) *to++ = a->wanted;
+      if (kind == waiter_kind::read && (ranges_ || (a->extra() & access::reads_range) == 0)) *to++ = a->wanted;
       else if (kind == waiter_kind::window || kind == waiter_kind::skip) *to++ = a->stream;
     }
     version* v = f->version_at(0);
@@ -129,9 +129,11 @@ class ranges_right {
   ranges_right(const ranges_right&) = delete;
   ranges_right& operator=(const ranges_right&) = delete;
   // What the task accesses beside its records; null: nothing.
+  frame* parts() const { return parts_.first; }
   // From now on it goes with the task.
   frame* take_parts() { return std::exchange(parts_.first, nullptr); }
   bool any_named_twice(frame* f) { return locks_ ? locks_->any_named_twice() : resource_set(f).any_named_twice(); }
+  bool any_group_is_open() { return domain_.open_groups() != 0; }
 
  private:
   // As long as there are several creators: of the domain, shared or not.
@@ -158,9 +160,10 @@ class ranges_right {
     address_domain* domain_ = nullptr;
     std::uint32_t shared_by_ = 0;  // which creator; 0: it is held alone
   };
-  void resolve_among_others(frame*, address_domain&);
+  void resolve_among_others(frame*);
 
   context& context_;
+  address_domain& domain_;
   const creating creating_;
   domain_hold hold_;
   std::optional<resource_set> locks_;
@@ -173,7 +176,8 @@ class ranges_right {
   } parts_{context_};
 };
 
-[[noreturn]] void throw_unusable(const context&, frame*, datum*);
+// A datum of another runtime, or that has no current version. If it has an open group, that is closed; else throws.
+[[gnu::cold]] void make_usable(context&, frame*, datum*);
 [[noreturn]] void throw_foreign(const char* task, const char* kind, const char* name);
 
 inline void check_runtime(const context& c, const frame* f, const datum& d) {
@@ -183,15 +187,22 @@ inline void check_runtime(const context& c, const frame* f, const stream_state& 
   if (s.runtime != c.common.runtime) [[unlikely]] throw_foreign(f->display_name(), "stream", s.name);
 }
 // Whether a task can be matched; throws usage_error if not.
-void validate_accesses(const context&, frame*);
+void validate_accesses(context&, frame*);
 // Of a task that names something twice.
 void validate_repetitions(frame*);
 template <class Right>
-void validate(const context& c, frame* f, Right& held) {
+void validate(context& c, frame* f, Right& held) {
   validate_accesses(c, f);
   // In and out of the same datum, the common reason to name one twice, is right.
   const bool may_be_wrong = f->versions > 1 || ((f->unusual & frame::has_updates) != 0 && f->accesses > 1);
   if (may_be_wrong && held.any_named_twice(f)) validate_repetitions(f);
+}
+
+// The same of a task with accesses of groups.
+template <class Right>
+void validate_all(context& c, frame* f, Right& held) {
+  validate_accesses(c, f);
+  if (held.any_named_twice(f)) validate_repetitions(f);
 }
 
 // Throws std::bad_alloc, and then there are none.
@@ -264,7 +275,7 @@ inline void note_failure(frame* f, version& there) {
   if (there.failed) [[unlikely]] f->skipped_because.store(failure_of(there.producer()), std::memory_order_relaxed);
 }
 
-// As submit(), of a task that names user memory and no streams.
+// As submit(), of a task that names user memory, and neither streams nor groups.
 bool submit_ranges(context&, frame*);
 
 }  // namespace weir::flow

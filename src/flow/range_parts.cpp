@@ -1,6 +1,7 @@
 // Accesses to ranges that several records make up.
 #include "flow/range_parts.hpp"
 
+#include "flow/access_group.hpp"
 #include "flow/range_cut.hpp"
 #include "flow/versions.hpp"
 
@@ -132,11 +133,12 @@ bool await_reads_from(context& c, frame* p, unsigned first) {
 
 bool await_part_reads(context& c, frame* parts) { return await_reads_from(c, parts, 0); }
 
-void continue_range(context& c, const waiter& w, const char* cause) {
+void continue_by_kind(context& c, const waiter& w, const char* cause) {
+  if (w.kind() == waiter_kind::group_enter || w.kind() == waiter_kind::group_leave) return continue_group(c, w, cause);
   if (w.kind() != waiter_kind::part_read) return continue_cut(c, w, cause);
   const auto& a = static_cast<const access&>(w);
   frame* const task = w.task();
-  auto* const parts = reinterpret_cast<frame*>(reinterpret_cast<std::uintptr_t>(&a) - a.place);
+  auto* const parts = reinterpret_cast<frame*>(reinterpret_cast<std::uintptr_t>(&a) - a.offset());
   if (await_reads_from(c, parts, static_cast<unsigned>(a.bytes))) drop_pending(c, task, 1);
 }
 

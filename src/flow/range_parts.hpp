@@ -8,9 +8,10 @@
 namespace weir::flow {
 
 // What a task does with a part; overwrite: it does not read what was there.
-enum class part_use : std::uint8_t { read, update, overwrite };
+enum class part_use : std::uint8_t { read, update, overwrite, commutative, concurrent };
+inline bool has_version(part_use u) { return u == part_use::update || u == part_use::overwrite; }
 
-// Of a frame of parts: its reads, as many as this, are its first accesses; access reads + i leaves version i behind.
+// Of a frame of parts: its reads, and accesses of groups, which wait as reads do, as many as this, are its first accesses; access reads + i leaves version i behind.
 inline unsigned part_reads(const frame& parts) { return parts.accesses - unsigned{parts.versions}; }
 
 void free_parts(context&, frame* parts) noexcept;
@@ -27,10 +28,19 @@ class parts_builder {
   parts_builder(const parts_builder&) = delete;
   parts_builder& operator=(const parts_builder&) = delete;
 
-  void add_read(range_record& r) {
+  void add(range_record& r, part_use use) { has_version(use) ? add_write(r, use) : add_read(r, use); }
+  frame* take() { return std::exchange(first_, nullptr); }
+
+ private:
+  static unsigned extra_of(part_use use) {
+    if (use == part_use::commutative) return access::in_group | access::exclusive;
+    return use == part_use::concurrent ? access::in_group : 0;
+  }
+  void add_read(range_record& r, part_use use) {
     if (read_ == reads_end_) [[unlikely]] read_from(reading_->next);
     access& a = put(read_++, r, waiter_kind::part_read);
-    a.place = static_cast<std::uint64_t>(reinterpret_cast<char*>(&a) - reinterpret_cast<char*>(reading_));
+    a.set_place(static_cast<std::uint64_t>(reinterpret_cast<char*>(&a) - reinterpret_cast<char*>(reading_)),
+                extra_of(use));
   }
   void add_write(range_record& r, part_use use) {
     if (version_ == versions_end_) [[unlikely]] write_from(writing_->next);
@@ -39,10 +49,6 @@ class parts_builder {
     v.kind = detail::version_kind::range;
     v.frame_offset = static_cast<std::uint32_t>(reinterpret_cast<char*>(&v) - reinterpret_cast<char*>(writing_));
   }
-  void add(range_record& r, part_use use) { use == part_use::read ? add_read(r) : add_write(r, use); }
-  frame* take() { return std::exchange(first_, nullptr); }
-
- private:
   frame* add_frame(std::size_t reads, std::size_t writes);
   void add_frames(std::size_t reads, std::size_t writes);
   void read_from(frame* f) {

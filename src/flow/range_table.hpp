@@ -5,6 +5,7 @@
 // backlog of tasks needs, or what is named again and again.
 #pragma once
 
+#include "flow/evictions.hpp"
 #include "flow/range_index.hpp"
 #include "flow/range_record.hpp"
 
@@ -93,6 +94,10 @@ class range_table {
   }
   std::uint32_t now() const { return now_.load(std::memory_order_relaxed); }
   bool keeps_all() const { return keeps_all_; }
+  // Of so many records that it is among.
+  bool is_out_of_use(const range_record& r, std::size_t records) const {
+    return now() - r.named_at() > 2 * records + 16;
+  }
 
   // For maps of other forms of ranges, whose records come from here, too. Before so many are taken. Throws
   // std::bad_alloc.
@@ -104,6 +109,8 @@ class range_table {
   void drop(context&, range_record&) noexcept;
   // These, which lie in it, in place of this one, which is in no map then. Room for them was reserved.
   void replace(context&, range_record&, std::span<range_record* const> by, std::uint32_t task) noexcept;
+  // How many of its records have an open group. These keep what tasks have read and written.
+  std::uint32_t& open_groups() { return open_groups_; }
 
   // Of a record that was cut, by any thread: nobody looks at it any more.
   void give_back(range_record&) noexcept;
@@ -132,12 +139,6 @@ class range_table {
   };
   // A range is in one of so many slots that lie side by side, in two lines of a cache. Windows begin at every line.
   static constexpr std::size_t window = 8, line = 4, first_lines = 4;
-  // A smaller table grows rather than have anything go.
-  static constexpr std::size_t slots_before_eviction = 4096;
-  // If more of those that go are named again, one in so many, the table is too small.
-  static constexpr std::size_t evictions_per_return = 16;
-  // It is seen of those that went so many slots' evictions ago.
-  static constexpr std::size_t remembered_per_slot = 4;
   static constexpr std::uint32_t ticks_at_once = 64;
   static constexpr std::size_t first_records = 8, most_in_chunk = 512;
 
@@ -150,10 +151,7 @@ class range_table {
   }
   bool may_go(const slot&, std::uint32_t task) const;
   // It was not named while twice as many tasks came as there are records: who goes over all again and again is faster.
-  bool is_out_of_use(const range_record& r) const { return now() - r.named_at() > 2 * index_.size() + 16; }
-  bool may_evict() const { return lines_ * line >= slots_before_eviction; }
-  void note_eviction(const slot&) noexcept;
-  bool note_addition(std::uintptr_t first, std::uint64_t bytes) noexcept;
+  bool is_out_of_use(const range_record& r) const { return is_out_of_use(r, index_.size()); }
   void clear(context&, slot&) noexcept;
   slot* slot_for(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
   bool grow() noexcept;
@@ -173,12 +171,12 @@ class range_table {
   slot* slots_ = no_slots.data();
   unsigned shift_ = 63;
   std::unique_ptr<slot[]> memory_;
-  std::unique_ptr<std::uint32_t[]> gone_;  // part of the hash of what went
-  std::size_t evictions_ = 0, returns_ = 0;
+  evictions gone_;
   std::size_t lines_ = 0;
   range_index index_;
   atomic<std::uint32_t> now_{0};
   std::uint64_t removals_ = 0;
+  std::uint32_t open_groups_ = 0;
   std::vector<std::unique_ptr<range_record[]>> chunks_;
   std::size_t records_ = 0;  // in all chunks
   std::vector<range_record*> unused_;  // has room for all records

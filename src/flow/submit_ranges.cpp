@@ -1,4 +1,5 @@
 // Tasks that name user memory: matched as those that name data, once the records of their ranges are found.
+#include "flow/access_group.hpp"
 #include "flow/matching.hpp"
 
 namespace weir::flow {
@@ -71,26 +72,26 @@ bool match_ranges(context& c, frame* f, frame* parts) {
 }  // namespace
 
 ranges_right::ranges_right(context& c, frame* f)
-    : context_(c), creating_(c.common.creation, c.as_creator, c.alone) {
-  address_domain& domain = domain_of(c, *f);
-  if (creating_.alone()) parts_.first = domain.resolve(c, f);
-  else resolve_among_others(f, domain);
+    : context_(c), domain_(domain_of(c, *f)), creating_(c.common.creation, c.as_creator, c.alone) {
+  if (creating_.alone()) parts_.first = domain_.resolve(c, f);
+  else resolve_among_others(f);
 }
 
-[[gnu::noinline]] void ranges_right::resolve_among_others(frame* f, address_domain& domain) {
+// Groups are opened and closed by who has the lock alone.
+[[gnu::noinline]] void ranges_right::resolve_among_others(frame* f) {
   context& c = context_;
-  if (c.knew_ranges) {
-    hold_.share(c, domain);
-    if (domain.resolve_known(c, f, parts_.first)) {
+  if (c.knew_ranges && (f->unusual & frame::has_groups) == 0) {
+    hold_.share(c, domain_);
+    if (domain_.open_groups() == 0 && domain_.resolve_known(c, f, parts_.first)) {
       locks_.emplace(c, f, resource_set::locked(), true, parts_.first);
-      return domain.note_named(f, parts_.first);
+      return domain_.note_named(f, parts_.first);
     }
     hold_.let_go();
   }
-  hold_.take(domain);
-  c.knew_ranges = domain.resolve_known(c, f, parts_.first);
-  if (c.knew_ranges) domain.note_named(f, parts_.first);
-  else parts_.first = domain.resolve(c, f);
+  hold_.take(domain_);
+  c.knew_ranges = domain_.resolve_known(c, f, parts_.first);
+  if (c.knew_ranges) domain_.note_named(f, parts_.first);
+  else parts_.first = domain_.resolve(c, f);
   locks_.emplace(c, f, resource_set::locked());
 }
 
@@ -98,6 +99,7 @@ ranges_right::ranges_right(context& c, frame* f)
 [[gnu::noinline]] bool submit_ranges(context& c, frame* f) {
   const visit here(c);
   ranges_right held(c, f);
+  if (held.any_group_is_open()) [[unlikely]] close_groups_of(c, f, held.parts());
   validate(c, f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   return match_ranges(c, f, held.take_parts());

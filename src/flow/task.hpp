@@ -33,7 +33,8 @@ inline bool is_stage(const frame* f) {
 
 // Whether there is nothing to do for a task's inputs before it runs.
 inline bool finds_its_inputs(frame* f) {
-  if ((f->unusual & ~(frame::has_ranges | frame::has_tiles)) == 0 || f->accesses == 0) return true;
+  constexpr std::uint8_t none_to_find = frame::has_ranges | frame::has_tiles | frame::has_groups | frame::has_tokens;
+  if ((f->unusual & ~none_to_find) == 0 || f->accesses == 0) return true;
   if (!is_stage(f)) return false;
   const access& a = *f->access_at(0);
   return a.kind() != waiter_kind::window || !a.window->in_several_pieces();
@@ -63,10 +64,12 @@ traffic complete_usual(context&, frame*, const char* cause);
 traffic complete_stage(context&, frame*, const char* cause);
 traffic complete_unusual(context&, frame*, const char* cause);
 traffic complete_with_user_memory(context&, frame*, const char* cause);
+traffic complete_in_groups(context&, frame*, const char* cause);
 inline traffic complete(context& c, frame* f, const char* cause) {
   if (f->unusual == 0 || f->accesses == 0) return complete_usual(c, f, cause);
   if (f->unusual < frame::has_streams) return complete_unusual(c, f, cause);  // one comparison with the next
   if (is_stage(f)) return complete_stage(c, f, cause);
+  if (f->unusual >= frame::has_groups) [[unlikely]] return complete_in_groups(c, f, cause);
   if ((f->unusual & frame::has_ranges) != 0) [[unlikely]]
     return complete_with_user_memory(c, f, cause);
   return complete_unusual(c, f, cause);
@@ -83,7 +86,9 @@ void declare_outputs_failed(context&, frame&, const char* cause);
 std::string described_inputs(frame&);
 // Whether a task waits for something that another one, which runs, keeps until it is done. O(what that one uses, and those
 // that wait for it). Inside a visit, while neither goes on.
-bool waits_for_end_of(const frame& waiting, frame& running);
+bool waits_for_end_of(frame& waiting, frame& running);
+// Whether it waits for this version, or to take its place.
+bool waits_for(const frame& waiting, const version&);
 
 // Calls f(bytes, node) for every piece of memory a ready task will read; node may be unknown or interleaved.
 // `known`: where user memory lies; null: nobody keeps that.

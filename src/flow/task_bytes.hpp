@@ -1,6 +1,7 @@
 // Where the bytes of a task are: what placement decides by and what statistics count.
 #pragma once
 
+#include "flow/access_group.hpp"
 #include "flow/stream.hpp"
 #include "flow/task.hpp"
 
@@ -8,8 +9,12 @@
 
 namespace weir::flow {
 
+// What is updated in place: its bytes are written where they are.
+inline bool is_updated(const access& a) {
+  return a.kind() == waiter_kind::update || (a.kind() == waiter_kind::read && is_of_group(a));
+}
 // What an input weighs for where its task should run: an update writes its bytes back where they are, too.
-inline std::uint64_t moved_bytes(const access& a) { return a.kind() == waiter_kind::update ? 2 * a.bytes : a.bytes; }
+inline std::uint64_t moved_bytes(const access& a) { return is_updated(a) ? 2 * a.bytes : a.bytes; }
 
 template <class BytesOf, class F>
 void visit_data_inputs(frame* t, BytesOf&& bytes_of, F&& f) {
@@ -72,6 +77,10 @@ void for_each_data_output(frame* t, F&& f) {
     const version& v = *t->version_at(i);
     f(v.bytes, static_cast<int>(v.node));
   }
+  if ((t->unusual & frame::has_groups) != 0) [[unlikely]]
+    for (unsigned i = 0; i < t->accesses; i++)
+      if (const access& a = *t->access_at(i); is_updated(a) && is_of_group(a) && !names_range(*t, a))
+        f(a.bytes, static_cast<int>(a.source->node));
 }
 
 template <class F>

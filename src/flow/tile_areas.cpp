@@ -17,6 +17,16 @@ constexpr std::uint32_t most_idle = 3 * 256;
 
 }  // namespace
 
+// Whether it has anything from a row before the tile to a row behind it that is in use.
+bool tile_map::is_used_near(const tile_space& s, const tile_shape& t, std::uint32_t task) const {
+  const std::uintptr_t first = t.first - std::min<std::uintptr_t>(t.first, t.stride);
+  bool is_used = false;
+  for_each_rectangle(s, first, t.end() + t.stride, [&](const rectangle& where) {
+    is_used = is_used || s.tree.any_touching(where, [&](const range_record& r) { return !is_idle(r, task); });
+  });
+  return is_used;
+}
+
 // One of the same stride that is no farther than a row and in use, if there is none of this matrix: programs also name
 // blocks by their first elements.
 tile_space* tile_map::space_near(const tile_shape& t, std::uintptr_t matrix, std::uint32_t task) const {
@@ -26,10 +36,8 @@ tile_space* tile_map::space_near(const tile_shape& t, std::uintptr_t matrix, std
     for (tile_space* s : a.spaces)
       if (s->stride == t.stride) found = s;
   });
-  if (found == nullptr || found->used_by == task) return found;
-  bool in_use = false;
-  found->tree.for_each([&](const rectangle&, const range_record& r) { in_use = in_use || !ranges_.may_go(r, task); });
-  return in_use ? found : nullptr;
+  if (found == nullptr || found->used_by == task || is_used_near(*found, t, task)) return found;
+  return nullptr;
 }
 
 // Nothing is in it yet, so that it goes if nothing will be.
@@ -184,6 +192,25 @@ void tile_map::forget_empty_spaces(std::uint32_t task) noexcept {
     }
     spaces_.erase({old.matrix, old.stride});
   }
+}
+
+// An area goes with the last space of it; memory that programs name a part of after another leaves many in one space.
+// Before a task's tiles have any.
+void tile_map::forget_empty_areas() noexcept {
+  if (areas_.size() < many_areas_) return;
+  for (auto a = areas_.begin(); a != areas_.end();) {
+    tile_area& area = a->second;
+    for (std::size_t i = area.spaces.size(); i-- > 0;) {
+      const tile_space& s = *area.spaces[i];
+      bool knows_any = false;
+      for_each_rectangle(s, area.first, area.end, [&](const rectangle& where) {
+        knows_any = knows_any || s.tree.any_touching(where, [](const range_record&) { return true; });
+      });
+      if (!knows_any) remove_from(area, s);
+    }
+    a = area.spaces.empty() ? areas_.erase(a) : std::next(a);
+  }
+  many_areas_ = std::max(least_many_areas, 2 * areas_.size());
 }
 
 // ------------------------------------------------------------------------------------------------------ plain ranges

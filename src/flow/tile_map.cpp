@@ -38,12 +38,14 @@ void tile_map::clear(context& c, slot& s) noexcept {
 
 // An empty one. Null: there is no memory.
 tile_map::slot* tile_map::slot_for(context& c, const tile_shape& t, std::uint32_t task) noexcept {
-  while (slot_count_ != 0 || grow()) {
+  if (slot_count_ == 0 || gone_.note_addition(mixed(t))) grow();
+  while (slot_count_ != 0) {
     const auto slots = window_of(t);
     for (slot& s : slots)
       if (s.entry == 0) return &s;
     for (slot& s : slots)
-      if (may_go(s, task)) {
+      if (gone_.are_allowed() && may_go(s, task)) {
+        gone_.note_eviction(mixed(s.shape));
         clear(c, s);
         return &s;
       }
@@ -69,6 +71,7 @@ bool tile_map::grow() noexcept {
     if (wider == nullptr) return false;
     const auto shift = static_cast<unsigned>(64 - std::countr_zero(count));
     if (!move_to(wider.get(), shift)) continue;
+    gone_.begin(count);
     slots_ = std::move(wider);
     shift_ = shift;
     slot_count_ = count;
@@ -102,6 +105,7 @@ range_record& tile_map::take_record(const tile_space& s, const rectangle& r, std
 
 void tile_map::add(context& c, tile_space& s, const rectangle& r, range_record& record, std::uint32_t task) noexcept {
   s.tree.add(r, &record);
+  records_++;
   const tile_shape shape = s.shape_of(r);
   if (slot* const known = slot_of(s, shape); known != nullptr) clear(c, *known);  // it has had parts
   if (slot* const to = slot_for(c, shape, task); to != nullptr)
@@ -113,6 +117,7 @@ void tile_map::remove(tile_space& s, const rectangle& r, range_record& record) n
   slot* const known = slot_of(s, s.shape_of(r));
   if (known != nullptr && known->entry == reinterpret_cast<std::uintptr_t>(&record)) *known = {};
   s.tree.remove(r, &record);
+  records_--;
   record.generation++;
   if (s.tree.size() != 0 || s.is_listed) return;
   s.is_listed = true;
@@ -145,16 +150,17 @@ void tile_map::cut(context& c, tile_space& s, const known_record& whole, const r
   else ranges_.drop(c, *whole.record);
 }
 
-// What is at rest gives way to a record that is larger. The others are named before any is added, which may take out
-// what is at rest by then.
-void tile_map::cover(context& c, const place& p, std::uint32_t task) {
+// What is at rest and out of use gives way to a record that is larger. The others are named before any is added, which
+// may take out what is at rest by then.
+void tile_map::cover(context& c, const place& p, std::uint32_t task, bool joins) {
   tile_space& s = *p.space;
   known_.clear();
   kept_.clear();
   s.tree.for_each_touching(p.where, [&](const rectangle& r, range_record& record) { known_.push_back({r, &record}); });
   kept_.reserve(known_.size());
   std::erase_if(known_, [&](const known_record& k) {
-    const bool goes = ranges_.may_go(*k.record, task);
+    const bool goes =
+        joins && p.where.contains(k.where) ? ranges_.may_go(*k.record, task) : is_idle(*k.record, task);
     if (goes) take_out(c, s, k.where, *k.record);
     else k.record->named_by = task;
     return goes;
@@ -201,6 +207,7 @@ void tile_map::forget(context& c, bool everything) noexcept {
 
 bool tile_map::is_valid() const {
   bool valid = true;
+  std::size_t all_records = 0;
   for (const auto& [key, s] : spaces_) {
     std::size_t records = 0;
     s->tree.for_each([&](const rectangle& r, const range_record& record) {
@@ -213,6 +220,7 @@ bool tile_map::is_valid() const {
       records++;
     });
     valid &= records == s->tree.size();
+    all_records += records;
   }
   std::uintptr_t before = 0;
   std::size_t shared = 0;
@@ -223,7 +231,7 @@ bool tile_map::is_valid() const {
   }
   for (const slot& s : all_slots())
     if (s.entry != 0 && !s.has_parts()) valid &= s.record()->first == s.shape.first;
-  return valid && shared == shared_areas_;
+  return valid && shared == shared_areas_ && all_records == records_;
 }
 
 }  // namespace weir::flow

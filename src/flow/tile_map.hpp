@@ -13,9 +13,11 @@
 // Used by who has the right to match (README.md), as range_table is, from which the records come.
 #pragma once
 
+#include "flow/evictions.hpp"
 #include "flow/range_table.hpp"
 #include "flow/tile_tree.hpp"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -126,16 +128,19 @@ class tile_map {
   void for_each_area(std::uintptr_t first, std::uintptr_t end, F&& f) const {
     for (auto a = areas_.lower_bound(first + 1); a != areas_.end() && a->second.first < end; ++a) f(a->second);
   }
-  // As range_table::cover(), for_each_part(), note_parts().
-  void cover(context&, const place&, std::uint32_t task);
+  // As range_table::cover(), for_each_part(), note_parts(). With `joins` all that is at rest in it becomes one record
+  // with what is new.
+  void cover(context&, const place&, std::uint32_t task, bool joins);
   template <class F>
   void for_each_part(const place& p, F&& f) const {
     p.space->tree.for_each_touching(p.where, [&](const rectangle&, range_record& r) { f(r); });
   }
   void note_parts(context&, const place&, std::uint32_t task) noexcept;
 
-  // Spaces that have become empty go, but for those of this task.
+  // Spaces that have become empty go, but for those of this task; and areas, if there are many, in which nothing is
+  // known.
   void forget_empty_spaces(std::uint32_t task) noexcept;
+  void forget_empty_areas() noexcept;
   void forget(context&, bool everything) noexcept;
   // O(size).
   bool is_valid() const;
@@ -159,11 +164,16 @@ class tile_map {
   };
   // A shape is in one of so many slots side by side.
   static constexpr std::size_t window = 8, first_slots = 64;
+  static constexpr std::size_t least_many_areas = 8;
 
   std::span<slot, window> window_of(const tile_shape& t) const { return window_in(slots_.get(), shift_, t); }
   static std::span<slot, window> window_in(slot* slots, unsigned shift, const tile_shape& t) {
-    const std::uint64_t mixed = (t.first ^ t.width << 20 ^ t.rows << 40 ^ t.stride << 52) * 0x9e3779b97f4a7c15u;
-    return std::span<slot, window>(slots + (mixed >> shift), window);
+    return std::span<slot, window>(slots + (mixed(t) >> shift), window);
+  }
+  // As range_table's: shapes that differ go far apart.
+  static std::uint64_t mixed(const tile_shape& t) {
+    const std::uint64_t form = t.width ^ std::rotl(t.rows, 24) ^ std::rotl(t.stride, 44);
+    return (t.first + form * 0xc2b2ae3d27d4eb4fu) * 0x9e3779b97f4a7c15u;
   }
   slot* slot_of(const tile_space& space, const tile_shape& t) const {
     if (slot_count_ == 0) return nullptr;
@@ -173,6 +183,10 @@ class tile_map {
   }
   std::span<slot> all_slots() const { return {slots_.get(), slot_count_ == 0 ? 0 : slot_count_ + window}; }
   bool may_go(const slot&, std::uint32_t task) const;
+  // Nobody loses anything by it, and nobody names it again and again.
+  bool is_idle(const range_record& r, std::uint32_t task) const {
+    return ranges_.may_go(r, task) && ranges_.is_out_of_use(r, records_);
+  }
   void clear(context&, slot&) noexcept;
   slot* slot_for(context&, const tile_shape&, std::uint32_t task) noexcept;
   bool grow() noexcept;
@@ -185,6 +199,7 @@ class tile_map {
   void cut(context&, tile_space&, const known_record&, const rectangle& inside, std::uint32_t task);
   void fill(context&, tile_space&, const rectangle&, std::uint32_t task);
 
+  bool is_used_near(const tile_space&, const tile_shape&, std::uint32_t task) const;
   tile_space* space_near(const tile_shape&, std::uintptr_t matrix, std::uint32_t task) const;
   tile_space& add_space(std::uintptr_t matrix, std::uint64_t stride);
   void have_covered(context&, tile_space&, std::uintptr_t first, std::uintptr_t end, std::uint32_t task);
@@ -203,10 +218,13 @@ class tile_map {
   std::unique_ptr<slot[]> slots_;
   std::size_t slot_count_ = 0;
   unsigned shift_ = 63;
+  evictions gone_;
+  std::size_t records_ = 0;  // in all spaces
   tile_tree::spares nodes_;
   std::map<std::uintptr_t, tile_area> areas_;  // disjoint; by their ends
   std::map<std::pair<std::uintptr_t, std::uint64_t>, std::unique_ptr<tile_space>> spaces_;  // by matrix and stride
   std::size_t shared_areas_ = 0;
+  std::size_t many_areas_ = least_many_areas;  // when there are so many, those go that are empty
   tile_space* empty_ = nullptr;
   // Of what is being covered.
   std::vector<known_record> known_;

@@ -90,6 +90,11 @@ class tile_tree {
   void for_each_touching(const rectangle& r, F&& f) const {
     if (root_ != nullptr) visit(*root_, levels_, r, f);
   }
+  // Whether f(record) is true of any that touches this one.
+  template <class F>
+  bool any_touching(const rectangle& r, F&& f) const {
+    return root_ != nullptr && visit_until(*root_, levels_, r, f);
+  }
   // Calls f(rectangle, record) for all.
   template <class F>
   void for_each(F&& f) const {
@@ -105,6 +110,16 @@ class tile_tree {
       if (level == 0) f(n.boxes[i], *static_cast<range_record*>(n.below[i]));
       else visit(*static_cast<const node*>(n.below[i]), level - 1, r, f);
     }
+  }
+  template <class F>
+  static bool visit_until(const node& n, unsigned level, const rectangle& r, F& f) {
+    for (unsigned i = 0; i < n.count; i++) {
+      if (!n.boxes[i].touches(r)) continue;
+      if (level == 0 ? f(*static_cast<range_record*>(n.below[i]))
+                     : visit_until(*static_cast<const node*>(n.below[i]), level - 1, r, f))
+        return true;
+    }
+    return false;
   }
   node* add_below(node&, unsigned level, const rectangle&, void* what) noexcept;
   node* put(node&, const rectangle&, void* what) noexcept;

@@ -126,7 +126,11 @@ inline bool subscribe(context& c, version& v, waiter& w) {
   return true;
 }
 
+// Of a task with commutative accesses: it is ready, or waits for their tokens (tokens.hpp).
+[[gnu::cold]] void make_ready_with_tokens(context&, frame*);
+
 inline void make_ready(context& c, frame* f) {
+  if ((f->unusual & frame::has_tokens) != 0) [[unlikely]] return make_ready_with_tokens(c, f);
   f->state.store(frame_state::ready, std::memory_order_relaxed);
   c.ready.push(f);
 }
@@ -162,13 +166,16 @@ inline bool await_reads(context& c, frame* f) {
   return true;
 }
 
-// A waiter of a range that has parts, or was cut, has been told (range_parts.hpp, range_cut.hpp).
-void continue_range(context&, const waiter&, const char* cause);
+// A waiter has been told that is not simply one of the things its task waits for: of a range that has parts
+// (range_parts.hpp); or of a frame that never runs, of a range that was cut (range_cut.hpp), or of a group of accesses
+// (access_group.hpp).
+void continue_by_kind(context&, const waiter&, const char* cause);
 
 // One thing less that a waiter's task waits for. `cause` is null, or the name of the task whose failure made it
 // pointless.
 inline void satisfy(context& c, waiter& w, const char* cause) {
-  if (w.kind() >= waiter_kind::part_read) [[unlikely]] return continue_range(c, w, cause);
+  if (w.kind() >= waiter_kind::part_read) [[unlikely]]
+    return continue_by_kind(c, w, cause);
   frame* f = w.task();
   if (cause != nullptr && w.kind() != waiter_kind::overwrite)
     f->skipped_because.store(cause, std::memory_order_relaxed);
@@ -288,6 +295,10 @@ inline void drop_heir(context& c, version& v) {
     implementation::bury(c, v);
 }
 
+// A datum without a current version has an open group (access_group.hpp), which so many tasks have joined: nobody reads
+// what it leaves behind.
+void supersede_group(context&, datum&, std::uint64_t readers);
+
 // A new version takes the place of a datum's current one. The datum is locked.
 inline void replace_current(context& c, datum& d, version& v) {
   version* old = d.current;
@@ -295,6 +306,7 @@ inline void replace_current(context& c, datum& d, version& v) {
   d.current = &v;
   d.readers = 0;
   if (old != nullptr) implementation::retire_without_heir(c, *old, readers);
+  else if (d.group() != nullptr) [[unlikely]] supersede_group(c, d, readers);
 }
 
 // As replace_current, but the successor takes the old version's buffer over once nobody uses it: `heir` then has one
@@ -310,10 +322,12 @@ inline bool succeed_current(context& c, datum& d, version& v, access& heir) {
   return implementation::low_half(implementation::retire(c, *old, readers, version::has_heir)) == 0;
 }
 
-// The datum is gone: its current version will have no more readers than those matched.
-inline void let_current_go(context& c, version& v, std::uint64_t readers) {
+// The datum is gone: what is current will have no more readers than those matched, and its group is complete.
+inline void let_current_go(context& c, datum& d) {
   const visit here(c);
-  implementation::retire_without_heir(c, v, readers);
+  if (version* const v = std::exchange(d.current, nullptr); v != nullptr)
+    implementation::retire_without_heir(c, *v, d.readers);
+  else if (d.group() != nullptr) supersede_group(c, d, d.readers);
 }
 
 enum class lock_result { locked, mine_already, busy };

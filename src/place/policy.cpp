@@ -40,7 +40,7 @@ void task_view::visit_inputs(void (*f)(void*, const part&), void* to) const {
   flow::visit_data_inputs(
       frame_,
       [&](const flow::access& a) {
-        updated = a.kind() == flow::waiter_kind::update;
+        updated = flow::is_updated(a);
         return std::uint64_t{a.bytes};
       },
       [&](std::uint64_t bytes, int node) {

@@ -170,10 +170,8 @@ void release_datum(datum* d) noexcept {
   if (rt->engine.forked()) return;
   {
     const engine::slot_to_release s(rt->engine);
-    if (version* v = d->current; v != nullptr) {
-      const std::uint64_t readers = d->readers;
-      d->current = nullptr;
-      flow::let_current_go(s->flow, *v, readers);
+    if (d->current != nullptr || d->group() != nullptr) {
+      flow::let_current_go(s->flow, *d);
       rt->engine.route_released(*s);
     }
     s->flow.frames.release({d, d->home, d->home}, sizeof(datum));
@@ -219,7 +217,7 @@ void wait_for(engine::engine& e, version& v) {
 
 // What is there already is neither the caller's own nor waited for.
 [[gnu::noinline]] void wait_for_view(engine::engine& e, const datum* d, version* v) {
-  if (frame* self = e.current().queues.running; self != nullptr && v->producer() == self) {
+  if (frame* self = e.current().queues.running; self != nullptr && (v->producer() == self || flow::is_in_group_of(*self, *v))) {
     release_view(*d->runtime, v);
     throw usage_error(std::string("task ") + self->display_name() + " waits for datum " + name_of(*d) +
                       ", which it writes itself; use the memory its body was given");
@@ -256,6 +254,7 @@ version* acquire_view(datum* d) {
     flow::context& c = e.current().flow;
     const flow::visit here(c);
     const flow::held_datum held(c, *d);
+    if (d->group() != nullptr) [[unlikely]] flow::close_group(c, *d);
     v = d->current;
     if (v != nullptr) {
       flow::implementation::add_users(c, *v, version::one_view);

@@ -137,6 +137,103 @@ TEST_F(tiles, that_make_no_sense_are_refused) {
   WEIR_EXPECT_CONTAINS(message(n, most / 40, 3, 0, 5), "reach beyond what can be addressed");
 }
 
+// Addresses are numbers: nobody looks at the elements.
+TEST_F(tiles, end_where_addresses_end) {
+  constexpr std::uintptr_t end = std::uintptr_t{1} << 47;
+  int* const matrix = reinterpret_cast<int*>(end - 4 * n * sizeof(int));
+  bool ran = false;
+  rt.spawn(out(ref(tile(matrix, n, 0, 4, 0, n))), out(ref(ran)), [](auto, auto r) { r[0] = true; });
+  rt.wait();
+  EXPECT_TRUE(ran);
+  const auto message = [&](auto make) { return message_of<usage_error>(make); };
+  WEIR_EXPECT_CONTAINS(message([&] { tile(matrix, n, 1, 4, 0, 1); }), "rows 1 to 5 of a matrix at address");
+  WEIR_EXPECT_CONTAINS(message([&] { tile(matrix, n, 0, 5, 0, n); }), "reach beyond what can be addressed");
+  WEIR_EXPECT_CONTAINS(message([&] { tile(reinterpret_cast<int*>(end + 64), n, 0, 1, 0, 1); }),
+                       "12 elements of 4 bytes from row to row, reach beyond what can be addressed");
+  WEIR_EXPECT_CONTAINS(message([&] { tile(reinterpret_cast<int*>(~std::uintptr_t{3}), n, 0, 1, 0, 1); }),
+                       "reach beyond what can be addressed");
+}
+
+// As tile, as plain range and in a group, in one task: a write if any writes, of bytes that nobody else has meanwhile.
+TEST_F(tiles, may_name_the_bytes_of_a_range) {
+  int sum = 0;
+  for (int round = 1; round <= 50; round++) {
+    const tile<int> t = part(v, 2, 3, 4, 5);
+    const std::span<int> row = std::span(v).subspan(3 * n, n);
+    const std::vector ranges{ref(row), ref(std::span(v).first(n))};
+    rt.spawn(in(ref(t)), inout(ref(row)), in(ranges), out(ref(t)), [&](auto, auto r, auto, tile<int> w) {
+      EXPECT_EQ(w.row(1).data(), r.data() + 4);
+      for (int& x : r) x++;
+    });
+    rt.spawn(in(ref(std::span(v))), inout(ref(sum)), [round](auto all, auto s) {
+      for (std::size_t i = 0; i < all.size(); i++) s[0] += all[i] == (i / n == 3 ? round + 1 : 1) ? 1 : 0;
+    });
+  }
+  rt.wait();
+  EXPECT_EQ(sum, 50 * static_cast<int>(n * n));
+}
+
+// Each of the modes, other tiles of it among them.
+TEST_F(tiles, of_which_a_task_names_one_fifty_times) {
+  const auto named = ref(part(v, 1, 8, 1, 8)), inner = ref(part(v, 2, 2, 2, 2));
+  const std::vector fifty(50, named);
+  gate door;
+  std::atomic<int> done{0};
+  rt.spawn(inout(inner), [&](auto) {
+    door.pass();
+    done++;
+  });
+  rt.spawn(in(fifty), inout(fifty), in(inner), out(fifty), [&](auto r, auto u, auto, auto w) {
+    EXPECT_EQ(done, 1);
+    EXPECT_EQ(r[49].data(), u[0].data());
+    EXPECT_EQ(w[17].rows(), 8u);
+    done++;
+  });
+  rt.spawn(in(fifty), [&](auto) {
+    EXPECT_EQ(done, 2);
+    done++;
+  });
+  rt.spawn(inout(ref(part(v, 8, 1, 8, 1))), [&](auto) { EXPECT_EQ(done, 3); });
+  EXPECT_EQ(done, 0);
+  door.open();
+  rt.wait();
+  EXPECT_EQ(done, 3);
+}
+
+// A view of a datum is memory as any other as long as it is held: who updates the datum meanwhile works on a copy.
+TEST_F(tiles, of_a_view_of_a_datum) {
+  const auto d = rt.make_data(std::vector<int>(n * n, 7));
+  const auto view = d.read();
+  const auto block = ref(tile(view.data(), n, 3, 4, 5, 6));
+  std::atomic<int> sum{0};
+  for (int i = 0; i < 10; i++) {
+    rt.spawn(inout(d), [](auto all) {
+      for (int& x : all) x++;
+    });
+    rt.spawn(in(block), in(d), [&, i](tile<const int> t, auto all) {
+      for (std::size_t r = 0; r < t.rows(); r++)
+        for (const int x : t.row(r)) sum += x;
+      EXPECT_EQ(all[0], 7 + i + 1);
+    });
+  }
+  rt.wait();
+  EXPECT_EQ(sum, 10 * 24 * 7);
+}
+
+// What is read of a tile that is lost is lost, too; what lies beside it is not.
+TEST_F(tiles, that_are_lost_skip_their_readers) {
+  std::atomic<int> ran{0};
+  rt.spawn({.name = "breaks"}, out(ref(part(v, 2, 3, 2, 3))), [](auto) { throw std::runtime_error("broken"); });
+  rt.spawn(in(ref(part(v, 4, 2, 4, 2))), [&](auto) { ran += 100; });
+  rt.spawn(in(ref(part(v, 2, 3, 5, 2))), [&](auto) { ran++; });
+  rt.spawn(in(ref(std::span(v).first(2 * n + 2))), [&](auto) { ran++; });
+  WEIR_EXPECT_CONTAINS(message_of<task_failed>([&] { rt.wait(); }), "broken");
+  EXPECT_EQ(ran, 2);
+  rt.spawn(in(ref(part(v, 4, 2, 4, 2))), [&](auto) { ran++; });
+  rt.wait();
+  EXPECT_EQ(ran, 3);
+}
+
 // As ranges are (ranges_test.cpp): memory that is freed and becomes another matrix.
 TEST_F(tiles, of_memory_that_becomes_another_matrix) {
   std::mt19937_64 random(new_seed());

@@ -183,6 +183,11 @@ class shared_bytes {
   std::atomic<bool> beside_{false}, order_{false}, changed_{false};
 };
 
+bool names_tiles(const range_program& p) {
+  return std::ranges::any_of(p.tasks,
+                             [](const range_task& t) { return std::ranges::any_of(t.accesses, &range_access::is_tile); });
+}
+
 }  // namespace
 
 void try_random_programs(std::size_t count) {
@@ -190,18 +195,20 @@ void try_random_programs(std::size_t count) {
   const program_numbers numbers = numbers_of_programs(count);
   constexpr std::size_t per_configuration = 40;
   std::optional<random_runtime> current;
+  std::size_t with_tiles = 0;
   for (std::size_t n = numbers.first; n < numbers.first + numbers.count && !::testing::Test::HasFailure(); n++) {
     if (!current.has_value() || n % per_configuration == 0) {
       std::mt19937_64 random(mix(seed, ~(n / per_configuration)));
       current.emplace(random);
     }
     const range_program p = random_program(mix(seed, n));
+    with_tiles += names_tiles(p) ? 1 : 0;
     const std::string name = "WEIR_TEST_SEED=" + std::to_string(seed) + " WEIR_TEST_FIRST=" + std::to_string(n) +
                              " WEIR_TEST_PROGRAMS=1";
     const std::string wrong = run_watched(*current->rt, p, name, current->fresh);
     if (!wrong.empty()) report(current->options, p, name, wrong);
   }
-  std::printf("%zu programs\n", numbers.count);
+  std::printf("%zu programs, %zu with tiles\n", numbers.count, with_tiles);
 }
 
 void try_programs_beside_each_other(std::size_t rounds) {

@@ -86,6 +86,7 @@ template <class T> inline constexpr bool names_memory = false;
 template <class T> inline constexpr bool names_memory<memory_range<T>> = true;
 template <class T> inline constexpr bool names_memory<std::vector<memory_range<T>>> = true;
 template <class T> inline constexpr bool names_memory<memory_tile<T>> = true;
+template <class T> inline constexpr bool names_memory<std::vector<memory_tile<T>>> = true;
 template <class T> inline constexpr bool names_memory<std::span<T>> = names_memory<std::remove_const_t<T>>;
 
 template <class T, class... Others>
@@ -121,6 +122,7 @@ template <class T> struct writable { using type = T; };
 template <class T> struct writable<std::span<const T>> { using type = std::span<T>; };
 template <class T> struct writable<views<const T>> { using type = views<T>; };
 template <class T> struct writable<tile<const T>> { using type = tile<T>; };
+template <class T> struct writable<views<tile<const T>>> { using type = views<tile<T>>; };
 
 template <class Argument, class... Given>
 consteval mistake mistake_in_callable(types<Given...>) {
