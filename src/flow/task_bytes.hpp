@@ -7,8 +7,6 @@
 
 #include <weir/access.hpp>
 
-#include <algorithm>
-
 namespace weir::flow {
 
 // What is updated in place: its bytes are written where they are.
