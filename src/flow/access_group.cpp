@@ -31,14 +31,14 @@ version& exit_of(frame* g) { return *g->version_at(1); }
 access& entering(frame* g) { return *g->access_at(0); }
 access& leaving(frame* g) { return *g->access_at(1); }
 
-constexpr std::size_t state_offset = detail::closure_offset(2, 2, alignof(group_state));
-group_state& state_of(frame* g) {
-  return *std::launder(reinterpret_cast<group_state*>(reinterpret_cast<char*>(g) + state_offset));
+constexpr std::size_t group_state_offset = detail::closure_offset(2, 2, alignof(group_state));
+group_state& group_state_of(frame* g) {
+  return *std::launder(reinterpret_cast<group_state*>(reinterpret_cast<char*>(g) + group_state_offset));
 }
 frame* group_of(const access& a) { return a.source->producer(); }
 
 void free_group(context& c, frame* g) noexcept {
-  std::destroy_at(&state_of(g));
+  std::destroy_at(&group_state_of(g));
   release_buffer(c, entry_of(g));
   free_frame(c, g);
 }
@@ -53,7 +53,7 @@ void make_room_for_copy(context& c, version& entry, const version& old) {
 }
 
 frame* make_group(context& c, datum& d, access_mode mode, std::uint32_t* open_ranges) {
-  constexpr auto bytes = static_cast<std::uint32_t>(state_offset + sizeof(group_state));
+  constexpr auto bytes = static_cast<std::uint32_t>(group_state_offset + sizeof(group_state));
   frame* const g = create_frame(c, nullptr, nullptr, {.name = d.name}, {bytes, 2, 2});
   g->state.store(frame_state::done, std::memory_order_relaxed);
   detail::cursor at(g);
@@ -61,7 +61,7 @@ frame* make_group(context& c, datum& d, access_mode mode, std::uint32_t* open_ra
   for (int i = 0; i < 2; i++)
     detail::put_version(at, is_range ? version_kind::range : version_kind::update, nullptr, is_range ? 0 : d.bytes);
   for (const auto kind : {waiter_kind::group_enter, waiter_kind::group_leave}) detail::put_access(at, kind);
-  auto& s = *new (reinterpret_cast<char*>(g) + state_offset) group_state;
+  auto& s = *new (reinterpret_cast<char*>(g) + group_state_offset) group_state;
   s.mode = mode;
   s.open = open_ranges;
   return g;
@@ -76,8 +76,8 @@ void open_group(context& c, datum& d, frame* g) noexcept {
   entry.users.store(version::while_current, std::memory_order_relaxed);
   entering(g).source = &old;
   leaving(g).source = &entry;
-  state_of(g).of = &d;
-  if (std::uint32_t* const n = state_of(g).open; n != nullptr) ++*n;
+  group_state_of(g).of = &d;
+  if (std::uint32_t* const n = group_state_of(g).open; n != nullptr) ++*n;
   d.set_group(g);
   if (succeed_current(c, d, entry, entering(g))) tell_heir(c, old, entering(g));
 }
@@ -87,7 +87,7 @@ void end_joining(context& c, frame* g, std::uint64_t readers) {
   version& exit = exit_of(g);
   exit.heir = nullptr;
   exit.users.store(version::while_current, std::memory_order_relaxed);
-  if (std::uint32_t* const n = state_of(g).open; n != nullptr) --*n;
+  if (std::uint32_t* const n = group_state_of(g).open; n != nullptr) --*n;
   version& entry = entry_of(g);
   entry.heir = &leaving(g);
   const std::uint64_t users = implementation::retire(c, entry, readers, version::has_heir);
@@ -95,7 +95,7 @@ void end_joining(context& c, frame* g, std::uint64_t readers) {
 }
 
 bool is_open_for(const datum& d, const access& a) {
-  return d.group() != nullptr && state_of(d.group()).mode == mode_of_group(a);
+  return d.group() != nullptr && group_state_of(d.group()).mode == mode_of_group(a);
 }
 
 // A group takes what was there before over as an update does, or copies it, for views. Who let go of the last view has
@@ -111,7 +111,7 @@ void take_over(context& c, version& entry, version& old) {
   }
 }
 
-void enter(context& c, frame* g, const char* cause) {
+void enter_group(context& c, frame* g, const char* cause) {
   version& old = *entering(g).source;
   g->trace_id = old.kind == version_kind::ground ? 0 : old.producer()->trace_id;
   if (cause != nullptr) g->skipped_because.store(cause, std::memory_order_relaxed);
@@ -120,20 +120,20 @@ void enter(context& c, frame* g, const char* cause) {
   publish(c, entry_of(g), cause);
 }
 
-void leave(context& c, frame* g) {
+void leave_group(context& c, frame* g) {
   version &entry = entry_of(g), &exit = exit_of(g);
   exit.buffer = std::exchange(entry.buffer, nullptr);
   exit.node = entry.node;
-  if (c.common.traced) g->trace_id = state_of(g).last.load(std::memory_order_relaxed);
+  if (c.common.traced) g->trace_id = group_state_of(g).last.load(std::memory_order_relaxed);
   const char* const cause = g->skipped_because.load(std::memory_order_relaxed);
-  std::destroy_at(&state_of(g));
+  std::destroy_at(&group_state_of(g));
   drop_heir(c, entry);
   publish(c, exit, cause);
 }
 
 }  // namespace
 
-token& token_of(const access& a) { return state_of(group_of(a)).token; }
+token& token_of(const access& a) { return group_state_of(group_of(a)).token; }
 
 // ------------------------------------------------------------------------------------------------------- matching
 
@@ -179,7 +179,7 @@ joined_groups::~joined_groups() {
   for (frame* g = first_; g != nullptr;) free_group(context_, std::exchange(g, g->next));
   if (!joined_) return;
   for_each_in_group(*task_, nullptr, [](access& a) {
-    if ((a.extra() & access::reads_range) == 0) state_of(group_of(a)).of->current = nullptr;
+    if ((a.extra() & access::reads_range) == 0) group_state_of(group_of(a)).of->current = nullptr;
   });
 }
 
@@ -224,7 +224,7 @@ bool has_failed(const datum& d) {
 void leave_groups(context& c, frame* f, const char* cause) {
   for_each_in_group(*f, parts_of(*f), [&](access& a) {
     frame* const g = group_of(a);
-    group_state& s = state_of(g);
+    group_state& s = group_state_of(g);
     if (cause != nullptr) g->skipped_because.store(cause, std::memory_order_relaxed);
     if (c.common.traced) s.last.store(f->trace_id, std::memory_order_relaxed);
     if ((a.extra() & access::given_up) != 0) s.given_up.fetch_sub(1, std::memory_order_relaxed);
@@ -233,7 +233,7 @@ void leave_groups(context& c, frame* f, const char* cause) {
 }
 
 void continue_group(context& c, const waiter& w, const char* cause) {
-  w.kind() == waiter_kind::group_enter ? enter(c, w.task(), cause) : leave(c, w.task());
+  w.kind() == waiter_kind::group_enter ? enter_group(c, w.task(), cause) : leave_group(c, w.task());
 }
 
 bool is_in_group_of(frame& f, version& v) {
@@ -262,7 +262,7 @@ bool waits_for_tokens_of(const frame* g, frame& task) {
 void declare_groups_failed(context& c, frame& f, const char* cause) {
   for_each_in_group(f, parts_of(f), [&](access& a) {
     frame* const g = group_of(a);
-    group_state& s = state_of(g);
+    group_state& s = group_state_of(g);
     if ((a.extra() & access::given_up) == 0) s.given_up.fetch_add(1, std::memory_order_relaxed);
     a.set_place(a.offset(), a.extra() | access::given_up);
     const std::uint64_t users = entry_of(g).users.load(std::memory_order_relaxed);
