@@ -156,12 +156,16 @@ void range_table::remove(range_record& r) noexcept {
 }
 
 void range_table::take_out(context& c, range_record& r) noexcept {
-  if (r.state.group() != nullptr) close_group(c, r.state);
   remove(r);
   drop(c, r);
 }
 
+void range_table::end_group(context& c, range_record& r) noexcept {
+  if (r.state.group() != nullptr) close_group(c, r.state);
+}
+
 void range_table::drop(context& c, range_record& r) noexcept {
+  end_group(c, r);
   if (r.state.current != &r.ground) implementation::retire_without_heir(c, *r.state.current, r.state.readers);
   unused_.push_back(&r);
 }
@@ -179,7 +183,7 @@ range_record* range_table::reaching_across(std::uintptr_t address) {
 }
 
 void range_table::cut(context& c, range_record& whole, std::uintptr_t first, std::uintptr_t end, std::uint32_t task) {
-  if (whole.state.group() != nullptr) close_group(c, whole.state);
+  end_group(c, whole);
   const std::uintptr_t begins = std::max(whole.first, first), ends = std::min(whole.end(), end);
   const unsigned count = 1 + (begins > whole.first ? 1 : 0) + (ends < whole.end() ? 1 : 0);
   const bool in_use = must_go_on(whole);

@@ -105,6 +105,8 @@ class range_table {
   range_record& take_record(std::uintptr_t first, std::uintptr_t end, std::uint32_t task) noexcept;
   // What is known of it would have to go on in others.
   bool must_go_on(const range_record& r) const { return keeps_all_ || !r.is_forgettable(); }
+  // Nobody joins its group any more: it is about to be cut.
+  static void end_group(context&, range_record&) noexcept;
   // Of a record that no map has: its version has no more readers than those matched, or is that of a task.
   void drop(context&, range_record&) noexcept;
   // These, which lie in it, in place of this one, which is in no map then. Room for them was reserved.

@@ -243,6 +243,7 @@ void tile_map::take_over(context& c, tile_space& s, range_record& whole, const t
     ranges_.replace(c, whole, {}, task);
     return add(c, s, where[0], whole, task);
   }
+  range_table::end_group(c, whole);
   frame* const made = make_cut(c, all);
   unsigned n = count;
   if (whole.first < first) pieces[n++] = &ranges_.take_record(whole.first, first, task);

@@ -131,6 +131,7 @@ void tile_map::take_out(context& c, tile_space& s, const rectangle& r, range_rec
 
 // As for_each_rest(), and the part itself; a record each.
 void tile_map::cut(context& c, tile_space& s, const known_record& whole, const rectangle& inside, std::uint32_t task) {
+  range_table::end_group(c, *whole.record);
   constexpr std::size_t most_pieces = 5;
   std::array<rectangle, most_pieces> where;
   std::array<range_record*, most_pieces> pieces;
