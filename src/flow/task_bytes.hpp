@@ -11,8 +11,8 @@
 namespace weir::flow {
 
 // The program's own memory among what a task names (names_range() of frames.hpp): all that is known here of how such
-// an access looks. Its address is offset(), its length `bytes`; of a tile (shape_of()) that is where it begins, and all
-// of its bytes.
+// an access looks. Its address is offset(), its length `bytes`; of a tile (shape_of()) that is where it begins, and
+// all of its bytes.
 inline bool names_user_memory(const frame* t) { return (t->unusual & frame::has_ranges) != 0; }
 inline bool reads_user_memory(const access& a) {
   return a.kind() != waiter_kind::overwrite && a.kind() != waiter_kind::covered_overwrite;
@@ -31,8 +31,8 @@ void for_each_user_memory(frame* t, F&& f) {
 // More rows of a tile are not looked at, as it would take longer than many a task; neighbours mostly lie together.
 inline constexpr std::uint64_t most_rows_looked_at = 16;
 
-// Calls f(first, bytes, times) for bytes that stand for so many times as many of the access: all of a range, or rows of
-// a tile.
+// Calls f(first, bytes, times) for bytes that stand for so many times as many of the access: all of a range, or rows
+// of a tile.
 template <class F>
 void for_each_piece(const access& a, F&& f) {
   const access* const shape = shape_of(a);
