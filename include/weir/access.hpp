@@ -11,10 +11,10 @@
 //
 // in(x) and out(x) of the same datum in one task read the old version and write a new one. Groups
 // (in(std::vector<data<T>>), of ranges in(std::vector<memory_range<T>>), or of streams with pop_each and push_each)
-// give the body a weir::views<T>; groups of tiles, in(std::vector<memory_tile<T>>), a weir::views<tile<T>>. ref(span)
-// is user memory: dependences by address range, no renaming. It stays where it is; tasks are placed by where that is,
-// and by policy `local` those that write it first are dealt out to all nodes. ref(tile(matrix, stride, first_row, rows,
-// first_column, columns)) is a block of a row-major matrix (tile.hpp).
+// give the body a weir::views<T>; groups of tiles, in(std::vector<memory_tile<T>>), a weir::views<tile<T>>.
+// ref(span) is user memory: dependences by address range, no renaming. It stays where it is; tasks are placed by
+// where that is, and by policy `local` those that write it first are dealt out to all nodes. ref(tile(matrix,
+// stride, first_row, rows, first_column, columns)) is a block of a row-major matrix (tile.hpp).
 #pragma once
 
 #include <weir/data.hpp>

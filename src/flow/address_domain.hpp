@@ -121,7 +121,8 @@ class address_domain {
 
   range_table table_;
   tile_map tiles_;
-  // Which of a task's unusual accesses have it resolved with a look at tiles: has_tiles; all ranges once there are any.
+  // Which of a task's unusual accesses have it resolved with a look at tiles: has_tiles; all ranges once there are
+  // any.
   std::uint8_t tiles_matter_ = frame::has_tiles;
   // Of the task that is being resolved.
   std::vector<use> uses_;

@@ -14,7 +14,8 @@ class evictions {
   // A smaller table grows rather than have anything go.
   static constexpr std::size_t least_slots = 4096;
 
-  // The table has so many slots now, a power of two. Nothing is remembered of before; nor later, if there is no memory.
+  // The table has so many slots now, a power of two. Nothing is remembered of before; nor later, if there is no
+  // memory.
   void begin(std::size_t slots) noexcept {
     slots_ = slots;
     evicted_ = returned_ = 0;

@@ -130,10 +130,14 @@ void throw_tile_error(const tile_numbers& n) {
     return std::string(what) + " " + std::to_string(first) + " to " + std::to_string(first + count);
   };
   if (n.rows == 0 || n.columns == 0)
-    throw usage_error("weir::tile: " + std::to_string(n.rows) + " rows of " + std::to_string(n.columns) + " columns were asked for; a tile has at least one of each");
+    throw usage_error("weir::tile: " + std::to_string(n.rows) + " rows of " + std::to_string(n.columns) +
+                      " columns were asked for; a tile has at least one of each");
   if (n.columns > n.stride || n.first_column > n.stride - n.columns)
-    throw usage_error("weir::tile: " + all("columns", n.first_column, n.columns) + " were asked for, and the matrix has " + std::to_string(n.stride) + " elements from row to row (its stride)");
-  throw usage_error("weir::tile: " + all("rows", n.first_row, n.rows) + " of a matrix at address " + std::to_string(n.matrix) + ", with " + std::to_string(n.stride) + " elements of " +
+    throw usage_error("weir::tile: " + all("columns", n.first_column, n.columns) +
+                      " were asked for, and the matrix has " + std::to_string(n.stride) +
+                      " elements from row to row (its stride)");
+  throw usage_error("weir::tile: " + all("rows", n.first_row, n.rows) + " of a matrix at address " +
+                    std::to_string(n.matrix) + ", with " + std::to_string(n.stride) + " elements of " +
                     std::to_string(n.element_bytes) + " bytes from row to row, reach beyond what can be addressed");
 }
 

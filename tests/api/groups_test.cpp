@@ -182,7 +182,8 @@ TEST_F(groups, of_tiles) {
   rt.spawn(in(std::vector{block(a, 0, 4), block(b, 4, 0)}), out(ref(sum)),
            [](views<tile<const int>> tiles, std::span<int> s) {
              for (const tile<const int> t : tiles)
-               for (std::size_t i = 0; i < t.rows(); i++) s[0] = std::accumulate(t.row(i).begin(), t.row(i).end(), s[0]);
+               for (std::size_t i = 0; i < t.rows(); i++)
+                 s[0] = std::accumulate(t.row(i).begin(), t.row(i).end(), s[0]);
            });
   rt.wait();
   EXPECT_EQ(sum, 16 * 21 + 4 * 10 + 16 * 12);

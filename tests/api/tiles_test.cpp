@@ -75,11 +75,13 @@ TEST_F(tiles, multiply_matrices) {
         for (std::size_t j = 0; j < to.columns(); j++) to(i, j) += l(i, k) * r(k, j);
   };
   for (int round = 0; round < 8; round++) {
-    const std::size_t rows = between(random, 1, size), inner = between(random, 1, size), columns = between(random, 1, size);
+    const std::size_t rows = between(random, 1, size), inner = between(random, 1, size);
+    const std::size_t columns = between(random, 1, size);
     for (std::size_t i = 0; i < size; i += rows)
       for (std::size_t k = 0; k < size; k += inner)
         for (std::size_t j = 0; j < size; j += columns) {
-          const std::size_t r = std::min(rows, size - i), m = std::min(inner, size - k), s = std::min(columns, size - j);
+          const std::size_t r = std::min(rows, size - i), m = std::min(inner, size - k);
+          const std::size_t s = std::min(columns, size - j);
           rt.spawn(in(ref(tile(a.data(), size, i, r, k, m))), in(ref(tile(b.data(), size, k, m, j, s))),
                    inout(ref(tile(c.data(), size, i, r, j, s))), multiply);
         }
@@ -122,12 +124,14 @@ TEST_F(tiles, of_several_strides_meet) {
 }
 
 TEST_F(tiles, that_make_no_sense_are_refused) {
-  const auto message = [&](std::size_t stride, std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
+  const auto message = [&](std::size_t stride, std::size_t row, std::size_t rows, std::size_t column,
+                           std::size_t columns) {
     return message_of<usage_error>([&] { tile(v.data(), stride, row, rows, column, columns); });
   };
   WEIR_EXPECT_CONTAINS(message(n, 0, 0, 0, 4), "0 rows of 4 columns were asked for; a tile has at least one of each");
   WEIR_EXPECT_CONTAINS(message(n, 0, 3, 0, 0), "3 rows of 0 columns");
-  WEIR_EXPECT_CONTAINS(message(n, 0, 3, 8, 5), "columns 8 to 13 were asked for, and the matrix has 12 elements from row");
+  WEIR_EXPECT_CONTAINS(message(n, 0, 3, 8, 5),
+                       "columns 8 to 13 were asked for, and the matrix has 12 elements from row");
   WEIR_EXPECT_CONTAINS(message(4, 0, 3, 0, 5), "columns 0 to 5 were asked for, and the matrix has 4 elements");
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
   WEIR_EXPECT_CONTAINS(message(n, 0, 3, most, 2), "were asked for, and the matrix has 12 elements");
@@ -245,7 +249,8 @@ TEST_F(tiles, of_memory_that_becomes_another_matrix) {
       const std::size_t height = between(random, 1, rows - row), width = between(random, 1, stride - column);
       const auto change = [t](tile<int> all) {
         for (std::size_t i = 0; i < all.rows(); i++)
-          for (int& x : all.row(i)) x = static_cast<int>((static_cast<unsigned>(x) * 31 + static_cast<unsigned>(t)) % 1009);
+          for (int& x : all.row(i))
+            x = static_cast<int>((static_cast<unsigned>(x) * 31 + static_cast<unsigned>(t)) % 1009);
       };
       rt.spawn(inout(ref(tile(v.data(), stride, row, height, column, width))), change);
       change(tile(expected.data(), stride, row, height, column, width));

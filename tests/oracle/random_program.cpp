@@ -52,8 +52,8 @@ void add_tiles(generator& random, std::size_t array, std::size_t size, const mat
       const std::size_t end_row = std::min(rows, row + height), end_column = std::min(m.stride, column + width);
       add(row, end_row, column, end_column);
       if (chance(random, 30))
-        add(row - std::min<std::size_t>(row, 1), std::min(rows, end_row + 1), column - std::min<std::size_t>(column, 1),
-            std::min(m.stride, end_column + 1));
+        add(row - std::min<std::size_t>(row, 1), std::min(rows, end_row + 1),
+            column - std::min<std::size_t>(column, 1), std::min(m.stride, end_column + 1));
       if (chance(random, 10)) add(row, rows, column, end_column);
       if (chance(random, 10)) add(row, end_row, column, m.stride);
     }

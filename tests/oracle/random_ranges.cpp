@@ -184,8 +184,8 @@ class shared_bytes {
 };
 
 bool names_tiles(const range_program& p) {
-  return std::ranges::any_of(p.tasks,
-                             [](const range_task& t) { return std::ranges::any_of(t.accesses, &range_access::is_tile); });
+  const auto in_task = [](const range_task& t) { return std::ranges::any_of(t.accesses, &range_access::is_tile); };
+  return std::ranges::any_of(p.tasks, in_task);
 }
 
 }  // namespace

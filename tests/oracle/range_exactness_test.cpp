@@ -288,10 +288,12 @@ TEST(range_exactness, tasks_that_do_not_conflict_meet) {
       {"updates of neighbouring bytes", {of(u, 7, 8), of(u, 8, 9), of(u, 9, 10), of(u, 10, 11)}},
       {"writers of quarters of a matrix",
        {tile_of(w, 0, 4, 0, 4), tile_of(w, 0, 4, 4, 4), tile_of(w, 4, 4, 0, 4), tile_of(w, 4, 4, 4, 4)}},
-      {"updates of columns", {tile_of(u, 0, 8, 0, 1), tile_of(u, 0, 8, 1, 1), tile_of(u, 0, 8, 2, 5), tile_of(u, 0, 8, 7, 1)}},
+      {"updates of columns",
+       {tile_of(u, 0, 8, 0, 1), tile_of(u, 0, 8, 1, 1), tile_of(u, 0, 8, 2, 5), tile_of(u, 0, 8, 7, 1)}},
       {"readers of tiles that overlap",
        {tile_of(r, 0, 5, 0, 5), tile_of(r, 3, 5, 3, 5), of(r, 0, 64), tile_of(r, 0, 8, 4, 1)}},
-      {"an update of a border around a reader", {of(u, 0, 8), tile_of(u, 1, 6, 0, 1), tile_of(r, 1, 6, 1, 7), of(u, 56, 64)}},
+      {"an update of a border around a reader",
+       {of(u, 0, 8), tile_of(u, 1, 6, 0, 1), tile_of(r, 1, 6, 1, 7), of(u, 56, 64)}},
       {"a reader between writers", {of(w, 0, 20), of(r, 20, 40), of(u, 40, 64), of(r, 30, 35)}},
   };
   enum class written { never, before, by_a_task_that_is_held };

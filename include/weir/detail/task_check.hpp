@@ -188,8 +188,8 @@ void refuse_task() {
                 "argument for each");
   static_assert(found != mistake::only_read,
                 "weir: the callable wants to write what the task only reads: in(), pop() and peek() give a "
-                "std::span<const T>, of groups weir::views<const T>, of tiles weir::tile<const T>; take that, or declare "
-                "an inout() or out()");
+                "std::span<const T>, of groups weir::views<const T>, of tiles weir::tile<const T>; take that, or "
+                "declare an inout() or out()");
   static_assert(found != mistake::by_reference,
                 "weir: the callable takes a std::span or weir::views by reference; take it by value");
   static_assert(found != mistake::argument_count,
