@@ -8,11 +8,11 @@
 // later, reads included, waits for all of them. commutative() and concurrent() are two groups, one after the other. In
 // OpenMP these are the dependence types mutexinoutset and inoutset, in OmpSs commutative and concurrent.
 //
-// commutative(x): a sum to which tasks add what they have found, a list to which they append. Once everything else that
-// a task waits for is there it gets the data it names in this way, all of them together. If one is in use it waits, in
-// no queue and on no worker, and whoever is done with that hands it on to who has waited longest. A task holds nothing
-// while it waits to run. But it has its data as long as it runs: if it waits for a task that it has created and that
-// names one of them too, that wait ends with a deadlock_error.
+// commutative(x): a sum to which tasks add what they have found, a list to which they append. Once everything else
+// that a task waits for is there it gets the data it names in this way, all of them together. If one is in use it
+// waits, in no queue and on no worker, and whoever is done with that hands it on to who has waited longest. A task
+// holds nothing while it waits to run. But it has its data as long as it runs: if it waits for a task that it has
+// created and that names one of them too, that wait ends with a deadlock_error.
 //
 // concurrent(x): a histogram with atomic counters, or parts that each task chooses when it runs.
 //
@@ -21,10 +21,10 @@
 // bytes that one task names in several ways are as if it updated them with inout(). Ranges are ordered by their bytes,
 // but only those that tasks name exactly alike are of one group: a range that cuts another one begins a new group.
 //
-// Cost: what in() costs, and a few operations for each commutative datum; and for each group, not each task, a frame of
-// some 320 bytes and what two updates cost. If a weir::view still looks at the datum when a group begins, the group
-// works on a copy, as inout() does, and spawn() may throw std::bad_alloc. Data do not move to other nodes while a group
-// has them. What is named so counts as read and as written.
+// Cost: what in() costs, and a few operations for each commutative datum; and for each group, not each task, a frame
+// of some 320 bytes and what two updates cost. If a weir::view still looks at the datum when a group begins, the group
+// works on a copy, as inout() does, and spawn() may throw std::bad_alloc. Data do not move to other nodes while a
+// group has them. What is named so counts as read and as written.
 #pragma once
 
 #include <weir/access.hpp>

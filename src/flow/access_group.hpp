@@ -1,10 +1,10 @@
 // Commutative and concurrent accesses: groups of tasks that update a datum or range without an order among each other.
 //
 // To everybody else a group is one update. It has a frame that never runs, with two versions: the *entry*, which takes
-// the place of what was there before, in place, and which the group's tasks read; and the *exit*, which takes the place
-// of the entry when all of them are done. A group is open, and tasks join it, until somebody names the datum in
-// another way; only then the exit becomes current. Commutative accesses need tokens as well (tokens.hpp).
-// README.md, "Groups".
+// the place of what was there before, in place, and which the group's tasks read; and the *exit*, which takes the
+// place of the entry when all of them are done. A group is open, and tasks join it, until somebody names the datum in
+// another way; only then the exit becomes current. Commutative accesses need tokens as well (tokens.hpp). README.md,
+// "Groups".
 #pragma once
 
 #include "flow/range_parts.hpp"

@@ -10,8 +10,8 @@
 
 namespace weir::flow {
 
-// Who shares it writes to a line that few others use, so creators do not slow each other down. Who wants it alone looks
-// at all lines, and comes first: nobody begins to share it meanwhile.
+// Who shares it writes to a line that few others use, so creators do not slow each other down. Who wants it alone
+// looks at all lines, and comes first: nobody begins to share it meanwhile.
 class domain_lock {
  public:
   // `creator`: any number, best another one for each thread; the same again for unlock_shared().

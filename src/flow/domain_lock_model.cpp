@@ -10,7 +10,8 @@ using model::expect_passes;
 using model::parallel;
 using model::require;
 
-// A table, which the checker finds changed by one while others look at it, and records that each creator has for itself.
+// A table, which the checker finds changed by one while others look at it, and records that each creator has for
+// itself.
 struct locked_table {
   domain_lock lock;
   model::plain<int> table{0};

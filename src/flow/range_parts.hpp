@@ -11,7 +11,8 @@ namespace weir::flow {
 enum class part_use : std::uint8_t { read, update, overwrite, commutative, concurrent };
 inline bool has_version(part_use u) { return u == part_use::update || u == part_use::overwrite; }
 
-// Of a frame of parts: its reads, and accesses of groups, which wait as reads do, as many as this, are its first accesses; access reads + i leaves version i behind.
+// Of a frame of parts: its reads, and accesses of groups, which wait as reads do, as many as this, are its first
+// accesses; access reads + i leaves version i behind.
 inline unsigned part_reads(const frame& parts) { return parts.accesses - unsigned{parts.versions}; }
 
 void free_parts(context&, frame* parts) noexcept;

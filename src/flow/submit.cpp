@@ -253,7 +253,8 @@ void match_with_ranges(context& c, frame* f, inputs& in) {
 
 // It is matched, and starts when all that is left has come.
 inline bool start_counted(context& c, frame* f, const inputs& in) {
-  f->state.store(frame_state::waiting, std::memory_order_release);  // who sees it waiting sees what was made ready before
+  // Who sees it waiting sees what was made ready before.
+  f->state.store(frame_state::waiting, std::memory_order_release);
   // All reads together count as one.
   const bool reads_there = in.reads > 0 && start_reads(c, f, in);
   drop_pending(c, f, frame::being_created + in.satisfied + (in.reads == 0 ? 0 : in.reads - 1 + (reads_there ? 1 : 0)));

@@ -13,8 +13,8 @@
 
 namespace weir::flow {
 
-// All that is known here of how such an access looks (names_range() of frames.hpp). Its address is offset(), its length
-// `bytes`; of a tile (shape_of()) that is where it begins, and all of its bytes.
+// All that is known here of how such an access looks (names_range() of frames.hpp). Its address is offset(), its
+// length `bytes`; of a tile (shape_of()) that is where it begins, and all of its bytes.
 inline bool names_user_memory(const frame* t) { return (t->unusual & frame::has_ranges) != 0; }
 inline bool reads_user_memory(const access& a) {
   return a.kind() != waiter_kind::overwrite && a.kind() != waiter_kind::covered_overwrite;
@@ -33,8 +33,8 @@ void for_each_user_memory(frame* t, F&& f) {
 // More rows of a tile are not looked at, as it would take longer than many a task; neighbours mostly lie together.
 inline constexpr std::uint64_t most_rows_looked_at = 16;
 
-// Calls f(first, bytes, times) for bytes that stand for so many times as many of the access: all of a range, or rows of
-// a tile.
+// Calls f(first, bytes, times) for bytes that stand for so many times as many of the access: all of a range, or rows
+// of a tile.
 template <class F>
 void for_each_piece(const access& a, F&& f) {
   const access* const shape = shape_of(a);
@@ -57,8 +57,8 @@ void for_each_part(const memory::regions* known, const access& a, F&& f) {
   });
 }
 
-// The address that stands for where a task's new memory will lie: where its largest access that writes begins, or, of a
-// tile, the row of the matrix, if rows are shorter than this. 0: it writes none.
+// The address that stands for where a task's new memory will lie: where its largest access that writes begins, or, of
+// a tile, the row of the matrix, if rows are shorter than this. 0: it writes none.
 inline std::uintptr_t place_of_written(frame* t, std::size_t rows_together_bytes) {
   std::uintptr_t place = 0;
   std::uint64_t most = 0;
@@ -145,7 +145,8 @@ class user_places {
   template <class F>
   void for_each(F&& f) const {
     for (unsigned use = 1; use <= shares_.size(); use++)
-      shares_[use - 1].for_each([&](std::uint64_t bytes, int node) { f(bytes, node, (use & 1) != 0, (use & 2) != 0); });
+      shares_[use - 1].for_each(
+          [&](std::uint64_t bytes, int node) { f(bytes, node, (use & 1) != 0, (use & 2) != 0); });
   }
 
  private:

@@ -147,11 +147,11 @@ inline void drop_pending(context& c, frame* f, std::uint32_t n) {
   }
 }
 
-// Waits for the task's reads, one at a time: true if all are there, from `next_read` on. If not, the task waits for the
-// first that is missing, whose producer goes on from here; nothing of the frame may be touched then.
+// Waits for the task's reads, one at a time: true if all are there, from `next_read` on. If not, the task waits for
+// the first that is missing, whose producer goes on from here; nothing of the frame may be touched then.
 //
-// One at a time, because a task whose producers all have to tell it costs two atomic operations an input, and moves its
-// frame's line between as many caches. Who is told last finds the others there.
+// One at a time, because a task whose producers all have to tell it costs two atomic operations an input, and moves
+// its frame's line between as many caches. Who is told last finds the others there.
 inline bool await_reads(context& c, frame* f) {
   access* const end = f->access_at(f->accesses);
   for (access* a = f->next_read; a != end; a++) {
@@ -208,8 +208,8 @@ inline void unwanted(context& c, version& v) {
 }
 
 // The low half of `users` just became zero: superseded, and no task reads it any more. An heir keeps the version, and
-// has to wait for the producer, too; with views only it may be buried at any moment, by whoever lets go of the last one,
-// so nothing of it is looked at.
+// has to wait for the producer, too; with views only it may be buried at any moment, by whoever lets go of the last
+// one, so nothing of it is looked at.
 inline void unused(context& c, version& v, std::uint64_t users) {
   if ((users & version::has_heir) != 0) {
     tell_heir(c, v, *v.heir);
@@ -218,8 +218,8 @@ inline void unused(context& c, version& v, std::uint64_t users) {
   }
 }
 
-// One operation: the readers matched since it became current arrive, and it is current no longer. Returns what is left;
-// who sees its low half zero goes on with unused().
+// One operation: the readers matched since it became current arrive, and it is current no longer. Returns what is
+// left; who sees its low half zero goes on with unused().
 inline std::uint64_t retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t heir) {
   const std::uint64_t users = add_users(c, v, new_readers * version::one_user + heir - version::while_current);
   WEIR_ASSERT(low_half(users) <= new_readers);
@@ -263,7 +263,8 @@ inline void drop_view(context& c, version& v) {
   if (users == 0) implementation::unwanted(c, v);
 }
 
-// The producer is done: whoever waits is told. The version may be gone on return, and with a frame's last one the frame.
+// The producer is done: whoever waits is told. The version may be gone on return, and with a frame's last one the
+// frame.
 inline void publish(context& c, version& v, const char* cause) {
   if (cause != nullptr) [[unlikely]] {
     if (v.published()) return drop_view(c, v);  // declare_failed() was before
@@ -275,8 +276,8 @@ inline void publish(context& c, version& v, const char* cause) {
   implementation::tell(c, w, cause);
 }
 
-// Its producer will never run: as publish, but the version stays, as if somebody viewed it, until the producer is skipped
-// and publishes it again. What nobody uses is left to that.
+// Its producer will never run: as publish, but the version stays, as if somebody viewed it, until the producer is
+// skipped and publishes it again. What nobody uses is left to that.
 inline void declare_failed(context& c, version& v, const char* cause) {
   if (v.published()) return;
   std::uint64_t users = v.users.load(std::memory_order_relaxed);
@@ -295,8 +296,8 @@ inline void drop_heir(context& c, version& v) {
     implementation::bury(c, v);
 }
 
-// A datum without a current version has an open group (access_group.hpp), which so many tasks have joined: nobody reads
-// what it leaves behind.
+// A datum without a current version has an open group (access_group.hpp), which so many tasks have joined: nobody
+// reads what it leaves behind.
 void supersede_group(context&, datum&, std::uint64_t readers);
 
 // A new version takes the place of a datum's current one. The datum is locked.

@@ -221,7 +221,8 @@ void wait_for(engine::engine& e, version& v) {
 
 // What is there already is neither the caller's own nor waited for.
 [[gnu::noinline]] void wait_for_view(engine::engine& e, const datum* d, version* v) {
-  if (frame* self = e.current().queues.running; self != nullptr && (v->producer() == self || flow::is_in_group_of(*self, *v))) {
+  if (frame* self = e.current().queues.running;
+      self != nullptr && (v->producer() == self || flow::is_in_group_of(*self, *v))) {
     release_view(*d->runtime, v);
     throw usage_error(std::string("task ") + self->display_name() + " waits for datum " + name_of(*d) +
                       ", which it writes itself; use the memory its body was given");

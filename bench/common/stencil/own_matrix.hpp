@@ -43,7 +43,9 @@ class own_matrix {
     }
   }
   // All of a block's rows, and of the row above or below.
-  memory_range<double> rows(const extent& origin, const extent& shape) const { return rows_at(origin.rows + 1, shape.rows); }
+  memory_range<double> rows(const extent& origin, const extent& shape) const {
+    return rows_at(origin.rows + 1, shape.rows);
+  }
   memory_range<double> row_above(const extent& origin) const { return rows_at(origin.rows, 1); }
   memory_range<double> row_below(const extent& origin, const extent& shape) const {
     return rows_at(origin.rows + shape.rows + 1, 1);

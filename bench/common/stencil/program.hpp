@@ -108,9 +108,9 @@ class program : public instance {
   tile shared_tile(int t, std::size_t b) const { return tile_of(shared_array(t - 1), shared_array(t), grid_.origin(b), grid_.shape(b)); }
   page_checker* pages() const { return options_.pages; }
 
-  // A matrix of the program's own, in two dimensions. Tasks name whole blocks, also of their neighbours: what is always
-  // named alike is found by one look-up, and who writes a block waits for the same tasks as if they had named its
-  // sides. Blocks as wide as the matrix are strips of rows.
+  // A matrix of the program's own, in two dimensions. Tasks name whole blocks, also of their neighbours: what is
+  // always named alike is found by one look-up, and who writes a block waits for the same tasks as if they had named
+  // its sides. Blocks as wide as the matrix are strips of rows.
   const own_matrix& matrix(int t) const { return matrices_[t & (generations - 1)]; }
   bool blocks_are_rows() const { return grid_.blocks.columns == 1; }
   memory_range<double> strip(int t, std::size_t b) const { return matrix(t).rows(origin(b), shape(b)); }
