@@ -221,4 +221,14 @@ std::vector<task_graph> graphs_to_divide() {
   return all;
 }
 
+std::vector<task_graph> large_graphs() {
+  std::vector<task_graph> all;
+  for (const std::size_t times : {1, 10}) {
+    all.push_back(square_stencil(100 * times, 32));
+    all.push_back(random_dag(100'000 * times, 2'000, 20));
+    all.push_back(scattered(100'000 * times, 5, 19));
+  }
+  return all;
+}
+
 }  // namespace weir::bench

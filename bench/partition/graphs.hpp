@@ -50,5 +50,7 @@ task_graph fork_join(std::size_t rounds, std::size_t width);
 
 // One of each, of some thousands to a million tasks.
 std::vector<task_graph> graphs_to_divide();
+// Of 100,000 tasks and 500,000 edges, and ten times that: a stencil, and what is worst for every partitioner.
+std::vector<task_graph> large_graphs();
 
 }  // namespace weir::bench

@@ -54,7 +54,7 @@ frame frame_of_halves(const frame& f, const level& l, const part_list& first, co
   for (std::size_t i = 0; i < two.placed.size(); i++) {
     const double due = static_cast<double>(all[i % f.bands]) * two.share[i / f.bands];
     two.due.push_back(static_cast<amount>(due));
-    two.limit.push_back(static_cast<amount>(due * 1.01) + heaviest[i % f.bands] / 2);
+    two.limit.push_back(static_cast<amount>(due * 1.02) + heaviest[i % f.bands]);
   }
   return two;
 }

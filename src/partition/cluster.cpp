@@ -50,9 +50,9 @@ class clustering {
     if (best != nobody) join(v, best);
   }
   bool is_nearer(vertex a, vertex b) {
-    if (common_[a] != common_[b]) return common_[a] > common_[b];
-    if (weight_[a] != weight_[b]) return weight_[a] < weight_[b];
-    return random_.below(2) == 0;
+    const double to_a = static_cast<double>(common_[a]) * static_cast<double>(weight_[b]);
+    const double to_b = static_cast<double>(common_[b]) * static_cast<double>(weight_[a]);
+    return to_a != to_b ? to_a > to_b : random_.below(2) == 0;
   }
   void join(vertex v, vertex into) {
     of_[v] = into;

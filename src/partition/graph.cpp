@@ -1,7 +1,7 @@
 // Making and checking graphs.
 #include "partition/graph.hpp"
 
-#include <weir/error.hpp>
+#include "partition/refuse.hpp"
 
 #include <string>
 #include <utility>
@@ -12,8 +12,6 @@ namespace {
 constexpr std::uint32_t never = ~std::uint32_t{0};
 
 bool counts(const edge& e) { return e.from != e.to && e.bytes != 0; }
-
-[[noreturn]] void refuse(const std::string& what) { throw usage_error("partition: " + what); }
 
 void check_sizes(std::size_t vertices, std::size_t edges) {
   if (vertices > most_vertices)

@@ -23,8 +23,9 @@ namespace {
 static_assert(sizeof(idx_t) == sizeof(std::int32_t), "arrays are handed to a METIS of 32-bit numbers");
 
 // It adds up weights in 32 bits.
-constexpr std::int64_t most = std::int64_t{1} << 30;
-// With fewer vertices a part METIS says that it cannot cut them, on standard output, or leaves parts empty.
+constexpr std::int64_t most_in_metis = std::int64_t{1} << 30;
+// Where it comes upon a piece without vertices, METIS says so on standard output. So it does not see graphs with fewer
+// vertices a part, nor those of which one vertex is heavier than a part may be.
 constexpr std::size_t least_vertices_per_part = 8;
 
 // METIS calls srand() and rand(), whose numbers the program may want for itself: as long as this exists they come from
@@ -41,16 +42,50 @@ class own_random_numbers {
   char* const before_;
 };
 
-std::mutex one_at_a_time;  // the numbers above are the process's
+// METIS takes 4 times as long for 4 constraints as for one, 15 times as long for 16, and its cuts get worse.
+constexpr std::size_t most_constraints = 4;
 
-// One column more: 1 for each anchor, so that each part gets one.
-std::vector<idx_t> weights_with_anchors(const narrow_problem& n, std::size_t bands) {
-  std::vector<idx_t> weight;
-  weight.reserve(n.vertices() * (bands + 1));
+std::mutex one_metis_at_a_time;  // the numbers above are the process's
+
+// The constraint of each band: bands next to each other are put together until they are few, and each has several
+// vertices for each part, without which METIS fails, or says so on standard output.
+std::vector<std::size_t> constraints_of(const problem& p, std::size_t parts, std::size_t& count) {
+  const graph& g = *p.of;
+  std::vector<std::size_t> vertices(g.bands, 0), constraint(g.bands, 0);
+  for (vertex v = 0; v < p.free; v++) vertices[g.band_of(v)]++;
+  const std::size_t each = std::max(least_vertices_per_part * parts, p.free / most_constraints);
+  std::size_t now = 0, has = 0, left = p.free;
+  for (std::size_t b = 0; b < g.bands; b++) {
+    if (has >= each && left >= each) now++, has = 0;
+    constraint[b] = now;
+    has += vertices[b];
+    left -= vertices[b];
+  }
+  count = now + 1;
+  return constraint;
+}
+
+bool has_a_giant(const problem& p, const narrow_problem& n, const std::vector<idx_t>& weight, std::size_t columns) {
+  double least = p.capacity();
+  for (const int q : n.part) least = std::min(least, p.onto.capacity[static_cast<std::size_t>(q)]);
+  std::vector<double> all(columns, 0.0), heaviest(columns, 0.0);
+  for (std::size_t i = 0; i < weight.size(); i++) {
+    if (n.anchor[i / columns] >= 0) continue;
+    all[i % columns] += weight[i];
+    heaviest[i % columns] = std::max(heaviest[i % columns], static_cast<double>(weight[i]));
+  }
+  for (std::size_t c = 0; c < columns; c++)
+    if (heaviest[c] > all[c] * least / p.capacity() / 2) return true;
+  return false;
+}
+
+// Vertices x constraints. With anchors one column more, 1 for each anchor, so that each part gets one.
+std::vector<idx_t> weights_of(const narrow_problem& n, const std::vector<std::size_t>& constraint, std::size_t columns) {
+  const std::size_t bands = constraint.size();
+  std::vector<idx_t> weight(n.vertices() * columns, 0);
   for (std::size_t v = 0; v < n.vertices(); v++) {
-    weight.insert(weight.end(), n.weight.begin() + static_cast<std::ptrdiff_t>(v * bands),
-                  n.weight.begin() + static_cast<std::ptrdiff_t>((v + 1) * bands));
-    weight.push_back(n.anchor[v] >= 0 ? 1 : 0);
+    for (std::size_t b = 0; b < bands; b++) weight[v * columns + constraint[b]] += n.weight[v * bands + b];
+    if (n.anchor[v] >= 0) weight[(v + 1) * columns - 1] = 1;
   }
   return weight;
 }
@@ -79,20 +114,26 @@ class metis final : public partitioner {
 
  private:
   std::vector<int> divide(const problem& p) const override {
-    narrow_problem n = narrowed(p, most, most);
+    narrow_problem n = narrowed(p, most_in_metis, most_in_metis / p.of->bands);
     if (p.free < least_vertices_per_part * n.part.size()) return divide_multilevel(p);
     const std::vector<idx_t> part = call(p, n);
+    if (part.empty()) return divide_multilevel(p);
     const std::vector<std::size_t> name = names_of(n, part);
     std::vector<int> of_free(p.free);
     for (std::size_t v = 0; v < p.free; v++) of_free[v] = n.part[name[static_cast<std::size_t>(part[v])]];
     return finished(p, std::move(of_free));
   }
 
+  // Nothing: it is not for METIS.
   static std::vector<idx_t> call(const problem& p, narrow_problem& n) {
     const bool has_anchors = std::any_of(n.anchor.begin(), n.anchor.end(), [](auto a) { return a >= 0; });
     idx_t vertices = static_cast<idx_t>(n.vertices()), parts = static_cast<idx_t>(n.part.size()), cut = 0;
-    idx_t constraints = static_cast<idx_t>(p.of->bands) + (has_anchors ? 1 : 0);
-    std::vector<idx_t> weight = has_anchors ? weights_with_anchors(n, p.of->bands) : n.weight;
+    std::size_t columns = 0;
+    const std::vector<std::size_t> constraint = constraints_of(p, n.part.size(), columns);
+    if (has_anchors) columns++;
+    idx_t constraints = static_cast<idx_t>(columns);
+    std::vector<idx_t> weight = weights_of(n, constraint, columns);
+    if (has_a_giant(p, n, weight, columns)) return {};
     std::vector<real_t> share, slack(static_cast<std::size_t>(constraints), static_cast<real_t>(1 + std::max(p.imbalance, 0.001)));
     if (has_anchors) slack.back() = 1.5F;
     for (const int q : n.part)
@@ -105,8 +146,8 @@ class metis final : public partitioner {
     METIS_SetDefaultOptions(how.data());
     how[METIS_OPTION_SEED] = static_cast<idx_t>(p.seed & 0x7fffffff);
     std::vector<idx_t> part(n.vertices(), 0);
-    const std::lock_guard lock(one_at_a_time);
-    const own_random_numbers numbers;
+    const std::lock_guard lock(one_metis_at_a_time);
+    const own_random_numbers kept_apart;
     const int status =
         METIS_PartGraphKway(&vertices, &constraints, n.begin.data(), n.neighbour.data(), weight.data(), nullptr,
                             n.bytes.data(), &parts, share.data(), slack.data(), how.data(), &cut, part.data());

@@ -1,7 +1,7 @@
 // Orders, depths and bands of depth.
 #include "partition/order.hpp"
 
-#include <weir/error.hpp>
+#include "partition/refuse.hpp"
 
 #include <algorithm>
 #include <string>
@@ -13,7 +13,7 @@ successors successors_of(std::size_t tasks, std::span<const edge> edges) {
   s.begin.assign(tasks + 1, 0);
   for (const edge& e : edges) {
     if (e.from >= tasks || e.to >= tasks || e.from == e.to)
-      throw usage_error("partition: an edge from task " + std::to_string(e.from) + " to " + std::to_string(e.to) +
+      refuse("an edge from task " + std::to_string(e.from) + " to " + std::to_string(e.to) +
                         ", expected two different ones below " + std::to_string(tasks));
     s.begin[e.from + 1]++;
   }
@@ -39,7 +39,7 @@ std::vector<vertex> order_of(const successors& s) {
     for (std::uint32_t e = s.begin[order[i]]; e < s.begin[order[i] + 1]; e++)
       if (--before[s.task[e]] == 0) order.push_back(s.task[e]);
   if (order.size() != s.tasks())
-    throw usage_error("partition: " + std::to_string(s.tasks() - order.size()) + " of " + std::to_string(s.tasks()) +
+    refuse(std::to_string(s.tasks() - order.size()) + " of " + std::to_string(s.tasks()) +
                       " tasks wait for each other in a cycle, or for one");
   return order;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "partition/graph.hpp"
+#include "partition/in_time.hpp"
 #include "partition/measure.hpp"
 #include "partition/order.hpp"
 #include "partition/partitioner.hpp"

@@ -14,7 +14,9 @@ struct kind {
   std::unique_ptr<partitioner> (*make)();  // null: this libweir was built without
 };
 
+// docs/decisions/0027 says why in this order.
 constexpr kind kinds[] = {
+    {"built-in", &make_built_in},
 #if WEIR_HAS_METIS
     {"metis", &make_metis},
 #else
@@ -25,7 +27,6 @@ constexpr kind kinds[] = {
 #else
     {"scotch", nullptr},
 #endif
-    {"built-in", &make_built_in},
 };
 
 std::string known_names() {

@@ -1,7 +1,7 @@
 // Checks of options, and the merging of what is fixed.
 #include "partition/problem.hpp"
 
-#include <weir/error.hpp>
+#include "partition/refuse.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,6 @@
 
 namespace weir::partition {
 namespace {
-
-[[noreturn]] void refuse(const std::string& what) { throw usage_error("partition: " + what); }
 
 void check_parts_of(const char* name, const std::vector<int>& part, std::size_t vertices, int parts) {
   if (part.empty()) return;

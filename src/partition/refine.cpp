@@ -64,7 +64,7 @@ class refinement {
   refinement(const level& l, const frame& f, std::span<const amount> limit, std::uint64_t seed, std::vector<int>& part)
       : l_(l), f_(f), part_(part), balance_(l, f, limit, part), random_(seed), bytes_to_(f.parts, 0),
         version_(l.vertices(), 0), moved_(l.vertices(), 0),
-        may_look_at_(100'000 + looks_per_edge * static_cast<std::int64_t>(l.neighbour.size())) {}
+        may_look_at_(least_looks + looks_per_edge * static_cast<std::int64_t>(l.neighbour.size())) {}
 
   void run(int passes) {
     for (int i = 0; i < passes && may_look_at_ > 0; i++)
@@ -95,7 +95,7 @@ class refinement {
   static constexpr int sweeps = 4;
   // Edges that passes may look at, for each that there is. In such graphs they would look at each some hundred times, for
   // cuts that are 1 % smaller.
-  static constexpr std::int64_t looks_per_edge = 6;
+  static constexpr std::int64_t looks_per_edge = 2, least_looks = 500'000;
   // Moves without gain after which a pass ends. More find more, at a cost in time: 2 % smaller cuts for half as much.
   std::size_t patience() const { return 50 + std::min<std::size_t>(l_.vertices() / 20, 400); }
   // Neighbours of a vertex with more edges than this are not looked at again when it moves: in a clique that would take

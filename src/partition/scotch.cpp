@@ -19,10 +19,10 @@ namespace {
 static_assert(sizeof(SCOTCH_Num) == sizeof(std::int32_t), "arrays are handed to a Scotch of 32-bit numbers");
 
 // It adds up weights in 32 bits, and bytes times distances.
-constexpr std::int64_t most = std::int64_t{1} << 30;
+constexpr std::int64_t most_in_scotch = std::int64_t{1} << 30;
 constexpr double distance_of_nearest = 4, most_distance_in_scotch = 256;
 
-std::mutex one_at_a_time;  // it reads strategies with tables of the process's
+std::mutex one_scotch_at_a_time;  // it reads strategies with tables of the process's
 
 void check_scotch(int status, const char* function, const scotch_messages& said) {
   if (status == 0) return;
@@ -80,6 +80,7 @@ void build_machine(scotch_machine& to, machine_graph& m, const scotch_messages& 
                                  static_cast<SCOTCH_Num>(m.neighbour.size()), m.neighbour.data(), m.distance.data()),
                "SCOTCH_graphBuild", said);
   scotch_strategy usual("SCOTCH_stratInit", said);
+  SCOTCH_randomReset();  // the parts are cut apart with the process's random numbers
   check_scotch(SCOTCH_archBuild(to.get(), g.get(), 0, nullptr, usual.get()), "SCOTCH_archBuild", said);
 }
 
@@ -106,7 +107,8 @@ class scotch final : public partitioner {
 
  private:
   std::vector<int> divide(const problem& p) const override {
-    narrow_problem n = narrowed(p, most / static_cast<std::int64_t>(most_distance_in_scotch), most / p.of->bands);
+    narrow_problem n = narrowed(p, most_in_scotch / static_cast<std::int64_t>(most_distance_in_scotch),
+                                most_in_scotch / p.of->bands);
     const std::vector<SCOTCH_Num> part = call(p, n);
     std::vector<int> of_free(p.free);
     for (std::size_t v = 0; v < p.free; v++) {
@@ -117,7 +119,7 @@ class scotch final : public partitioner {
   }
 
   static std::vector<SCOTCH_Num> call(const problem& p, narrow_problem& n) {
-    const std::lock_guard lock(one_at_a_time);
+    const std::lock_guard lock(one_scotch_at_a_time);
     const scotch_messages said;
     std::vector<SCOTCH_Num> weight = all_bands(n, p.of->bands);
     scotch_graph g("SCOTCH_graphInit", said), bound("SCOTCH_graphInit", said);

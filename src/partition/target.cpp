@@ -2,8 +2,7 @@
 #include "partition/target.hpp"
 
 #include "machine/machine.hpp"
-
-#include <weir/error.hpp>
+#include "partition/refuse.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +10,6 @@
 
 namespace weir::partition {
 namespace {
-
-[[noreturn]] void refuse(const std::string& what) { throw usage_error("partition: " + what); }
 
 bool is_amount(double x) { return std::isfinite(x) && x >= 0; }
 
