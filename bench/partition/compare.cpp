@@ -1,14 +1,15 @@
-// What partitioners cost and bring: the graphs of graphs.hpp, divided by each of them with different numbers of bands of
-// depth, and how the parts would run.
+// What partitioners cost and bring: the graphs of graphs.hpp, divided by each of them with different numbers of bands
+// of depth, and how the parts would run.
 //
 //   partition [--graph TEXT] [--with NAME,...] [--bands N,...] [--parts N] [--workers N] [--transfer X] [--seed N]
-//             [--machine NAME]
+//             [--machine NAME] [--sequence]
 //   partition --large [--with NAME,...]
 //
 // A row is a division: what share of all bytes is cut, and the same times distance; how uneven the worst band is; of
 // each time step, the share of the part that has most of it; and how fast list scheduling runs it, of what would be
-// possible if no part ever waited, without and with the time that transfers take. `auto` is divide_in_time. The same in
-// every run but for the times, which are of this thread on the CPU.
+// possible if no part ever waited, without and with the time that transfers take. `auto` is divide_in_time; `sequence`
+// divides the bands one after the other, each with those before it fixed. The same in every run but for the times,
+// which are of this thread on the CPU.
 #include "machine/machine.hpp"
 #include "partition/graphs.hpp"
 
@@ -37,7 +38,7 @@ struct settings {
   int parts = 8, workers = 1;
   double transfer = 1;
   std::uint64_t seed = 1;
-  bool large = false;
+  bool large = false, sequence = false;
 };
 
 options options_of(const settings& s) {
@@ -69,6 +70,9 @@ class comparison {
     for (const std::string& name : settings_.with) {
       const auto p = make_partitioner(name);
       for (const std::uint32_t bands : settings_.bands) print_with(*p, bands);
+      if (settings_.sequence)
+        for (const std::uint32_t bands : settings_.bands)
+          if (bands > 1) print_sequence(*p, bands);
       print_auto(*p);
     }
   }
@@ -83,6 +87,38 @@ class comparison {
     g.bands = cut_into_bands(depth_, g_.cost, bands, g.band);
     const division d = p.partition(g, options_);
     print_row(std::string(p.name()), g.bands, d, cpu_ms() - begin);
+  }
+  void print_sequence(const partitioner& p, std::uint32_t most) const {
+    const double begin = cpu_ms();
+    std::vector<std::uint32_t> band;
+    const std::uint32_t bands = cut_into_bands(depth_, g_.cost, most, band);
+    division d;
+    d.part.assign(g_.cost.size(), anywhere);
+    for (std::uint32_t b = 0; b < bands; b++) add_band(p, band, b, d.part);
+    d.measured = measure(make_graph(g_.cost, g_.edges), options_.onto, d.part);
+    print_row("  sequence", bands, d, cpu_ms() - begin);
+  }
+  // The tasks of one band, and of earlier ones those with which they share an edge.
+  void add_band(const partitioner& p, const std::vector<std::uint32_t>& band, std::uint32_t now,
+                std::vector<int>& part) const {
+    std::vector<vertex> tasks, number(g_.cost.size(), ~vertex{0});
+    options o = options_;
+    std::vector<std::uint64_t> weight;
+    const auto add = [&](vertex v, std::uint64_t w) {
+      if (number[v] != ~vertex{0}) return number[v];
+      number[v] = static_cast<vertex>(tasks.size());
+      tasks.push_back(v);
+      weight.push_back(w);
+      o.fixed.push_back(part[v]);
+      return number[v];
+    };
+    for (vertex v = 0; v < band.size(); v++)
+      if (band[v] == now) add(v, g_.cost[v]);
+    std::vector<edge> edges;
+    for (const edge& e : g_.edges)
+      if (std::max(band[e.to], band[e.from]) == now) edges.push_back({add(e.from, 0), add(e.to, 0), e.bytes});
+    const division d = p.partition(make_graph(std::move(weight), edges), o);
+    for (std::size_t i = 0; i < tasks.size(); i++) part[tasks[i]] = d.part[i];
   }
   void print_auto(const partitioner& p) const {
     const double begin = cpu_ms();
@@ -121,6 +157,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
   app.add_option("--seed", s.seed, "of the partitioners")->capture_default_str();
+  app.add_flag("--sequence", s.sequence, "also the bands one after the other");
   app.add_flag("--large", s.large, "windows of 100,000 and of a million tasks instead");
   CLI11_PARSE(app, argc, argv);
   for (const task_graph& g : s.large ? large_graphs() : graphs_to_divide())

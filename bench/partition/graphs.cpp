@@ -18,16 +18,18 @@ vertex at(std::size_t i) { return static_cast<vertex>(i); }
 
 }  // namespace
 
-task_graph stencil(std::size_t steps, std::size_t width) {
-  task_graph g{"stencil " + std::to_string(steps) + " x " + std::to_string(width), {}, {}};
+task_graph stencil(std::size_t steps, std::size_t width, bool whole) {
+  const std::string size = std::to_string(steps) + " x " + std::to_string(width);
+  task_graph g{"stencil " + size + (whole ? ", whole blocks" : ""), {}, {}};
+  const std::uint64_t side = whole ? own : halo;
   for (std::size_t s = 0; s < steps; s++)
     for (std::size_t i = 0; i < width; i++) {
       const vertex me = g.add();
       if (s == 0) continue;
       const std::size_t below = (s - 1) * width;
       g.read(me, at(below + i), own);
-      if (i > 0) g.read(me, at(below + i - 1), halo);
-      if (i + 1 < width) g.read(me, at(below + i + 1), halo);
+      if (i > 0) g.read(me, at(below + i - 1), side);
+      if (i + 1 < width) g.read(me, at(below + i + 1), side);
     }
   return g;
 }
@@ -204,6 +206,8 @@ std::vector<task_graph> graphs_to_divide() {
   std::vector<task_graph> all;
   all.push_back(stencil(250, 400));
   all.push_back(stencil(1'000, 1'024));
+  all.push_back(stencil(250, 400, true));
+  all.push_back(stencil(1'000, 1'024, true));
   all.push_back(square_stencil(50, 32));
   all.push_back(gauss_seidel(50, 400));
   all.push_back(red_black(50, 400));

@@ -24,8 +24,9 @@ struct task_graph {
   }
 };
 
-// A line of `width` tasks in each of `steps`: each reads its own block, 128, and the halos of its neighbours, 4 each.
-task_graph stencil(std::size_t steps, std::size_t width);
+// A line of `width` tasks in each of `steps`: each reads its own block, 128, and of its neighbours halos, 4 each, or
+// their blocks `whole`, as far as one knows where dependences have no lengths.
+task_graph stencil(std::size_t steps, std::size_t width, bool whole = false);
 // A square of side x side tasks in each step, blocks and halos as above.
 task_graph square_stencil(std::size_t steps, std::size_t side);
 // In place: each reads what its left neighbour has written in this step, and its right one in the step before.

@@ -43,7 +43,8 @@ frame frame_of_halves(const frame& f, const level& l, const part_list& first, co
     for (const int p : side == 0 ? first : second) {
       share[side] += f.share[static_cast<std::size_t>(p)];
       for (std::size_t b = 0; b < f.bands; b++)
-        two.placed[static_cast<std::size_t>(side) * f.bands + b] += f.placed[static_cast<std::size_t>(p) * f.bands + b];
+        two.placed[static_cast<std::size_t>(side) * f.bands + b] +=
+            f.placed[static_cast<std::size_t>(p) * f.bands + b];
     }
   const double both = share[0] + share[1];
   two.share = {both > 0 ? share[0] / both : 0.5, both > 0 ? share[1] / both : 0.5};
@@ -67,7 +68,8 @@ class growing {
 
   // Side 0 grows from what is fixed there, or else from a vertex, until it has its share.
   std::vector<int> run() {
-    const amount wanted = std::accumulate(two_.due.begin(), two_.due.begin() + static_cast<std::ptrdiff_t>(two_.bands), amount{0});
+    const amount wanted =
+        std::accumulate(two_.due.begin(), two_.due.begin() + static_cast<std::ptrdiff_t>(two_.bands), amount{0});
     for (std::size_t b = 0; b < two_.bands; b++) taken_ += has_[b];
     for (vertex v = 0; v < l_.vertices(); v++)
       if (l_.fixed[v] == 1) keep_away_from(v);
@@ -159,7 +161,9 @@ class bisection {
   level with_fixed_among(level l, const part_list& parts) const {
     for (int& p : l.fixed) {
       if (p == anywhere) continue;
-      const auto distance = [&](int q) { return f_.between(static_cast<std::size_t>(p), static_cast<std::size_t>(q)); };
+      const auto distance = [&](int q) {
+        return f_.between(static_cast<std::size_t>(p), static_cast<std::size_t>(q));
+      };
       p = *std::min_element(parts.begin(), parts.end(), [&](int a, int b) { return distance(a) < distance(b); });
     }
     return l;

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t coarsest_per_part = 24;
 // And at least so many for each part and band, up to this many in all.
 constexpr std::size_t coarsest_per_part_and_band = 4, most_coarsest = 4096;
-// Of each cut the best of several is taken: of many where that is quick, as cuts then are 5 % smaller. Where most edges
-// are left nothing is local, one cut is like the other, and each takes long.
+// Of each cut the best of several is taken: of many where that is quick, as cuts then are 5 % smaller. Where most
+// edges are left nothing is local, one cut is like the other, and each takes long.
 constexpr std::size_t most_tries = 16, edges_in_all_tries = 50'000;
 constexpr int coarse_passes = 6, fine_passes = 3;
 // From here on passes are few.
@@ -47,8 +47,9 @@ class multilevel {
 
  private:
   void coarsen() {
-    const std::size_t goal = std::max(coarsest_per_part * frame_.parts,
-                                      std::min(coarsest_per_part_and_band * frame_.parts * frame_.bands, most_coarsest));
+    const std::size_t goal =
+        std::max(coarsest_per_part * frame_.parts,
+                 std::min(coarsest_per_part_and_band * frame_.parts * frame_.bands, most_coarsest));
     amount all = 0;
     for (const amount w : levels_.back().weight) all += w;
     const amount heaviest = std::max<amount>(1, all / static_cast<amount>(goal));

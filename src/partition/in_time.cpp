@@ -80,8 +80,8 @@ class search {
 
 }  // namespace
 
-timely_division divide_in_time(const partitioner& with, std::span<const std::uint64_t> cost, std::span<const edge> edges,
-                               const options& o, double cost_of_byte, int most_tries) {
+timely_division divide_in_time(const partitioner& with, std::span<const std::uint64_t> cost,
+                               std::span<const edge> edges, const options& o, double cost_of_byte, int most_tries) {
   return search(with, cost, edges, o, cost_of_byte, most_tries).run();
 }
 

@@ -21,7 +21,8 @@ amount shortened(std::uint64_t x, int shift) {
 }
 
 double sum_of(const std::vector<std::uint64_t>& v) {
-  return std::accumulate(v.begin(), v.end(), 0.0, [](double s, std::uint64_t x) { return s + static_cast<double>(x); });
+  return std::accumulate(v.begin(), v.end(), 0.0,
+                         [](double s, std::uint64_t x) { return s + static_cast<double>(x); });
 }
 
 void take_distances(const target& t, frame& f) {
@@ -47,7 +48,8 @@ void take_weights(const problem& p, level& l, int shift, bool all_alike) {
   }
 }
 
-// Each part gets its share of each band, or more by the imbalance; or by most of a vertex, as vertices are not divided.
+// Each part gets its share of each band, or more by the imbalance; or by most of a vertex, as vertices are not
+// divided.
 void take_limits(const problem& p, const level& l, frame& f) {
   std::vector<amount> all(f.bands, 0), free(f.bands, 0), count(f.bands, 0);
   for (const load& x : l.loads) free[x.band] += x.weight, count[x.band]++;

@@ -1,5 +1,5 @@
-// The graph at one level of coarsening, as weir's own partitioner works on it: numbers that can be added and multiplied
-// with distances without overflow, and vertices that have weight in several bands.
+// The graph at one level of coarsening, as weir's own partitioner works on it: numbers that can be added and
+// multiplied with distances without overflow, and vertices that have weight in several bands.
 #pragma once
 
 #include "partition/problem.hpp"

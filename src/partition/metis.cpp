@@ -1,8 +1,8 @@
 // METIS (Karypis and Kumar, SIAM J. Sci. Comput. 1998; several constraints: Supercomputing 1998).
 //
-// It knows neither fixed vertices nor distances. Anchors get a constraint of their own, one for each part, so that METIS
-// finds parts around them; parts are then named after their anchors, and what is left wrong is put right by weir's own
-// moves. README.md says what METIS does to the process.
+// It knows neither fixed vertices nor distances. Anchors get a constraint of their own, one for each part, so that
+// METIS finds parts around them; parts are then named after their anchors, and what is left wrong is put right by
+// weir's own moves. README.md says what METIS does to the process.
 #include "base/base.hpp"
 #include "partition/implementations.hpp"
 #include "partition/narrow.hpp"
@@ -65,30 +65,51 @@ std::vector<std::size_t> constraints_of(const problem& p, std::size_t parts, std
   return constraint;
 }
 
-bool has_a_giant(const problem& p, const narrow_problem& n, const std::vector<idx_t>& weight, std::size_t columns) {
-  double least = p.capacity();
-  for (const int q : n.part) least = std::min(least, p.onto.capacity[static_cast<std::size_t>(q)]);
-  std::vector<double> all(columns, 0.0), heaviest(columns, 0.0);
-  for (std::size_t i = 0; i < weight.size(); i++) {
-    if (n.anchor[i / columns] >= 0) continue;
-    all[i % columns] += weight[i];
-    heaviest[i % columns] = std::max(heaviest[i % columns], static_cast<double>(weight[i]));
+// What METIS wants to know of balance: vertices x columns, parts x columns, columns. With anchors there is one column
+// more, in which each of them has 1, so that each part gets one.
+struct constraints {
+  constraints(const problem& p, const narrow_problem& n) {
+    const std::vector<std::size_t> column = constraints_of(p, n.part.size(), columns);
+    const bool has_anchors = std::any_of(n.anchor.begin(), n.anchor.end(), [](auto a) { return a >= 0; });
+    if (has_anchors) columns++;
+    take_weights(n, column);
+    slack.assign(columns, static_cast<real_t>(1 + std::max(p.imbalance, 0.001)));
+    if (has_anchors) slack.back() = 1.5F;
+    for (const int q : n.part)
+      for (std::size_t c = 0; c < columns; c++)
+        share.push_back(static_cast<real_t>(has_anchors && c + 1 == columns
+                                                ? 1.0 / static_cast<double>(n.part.size())
+                                                : p.onto.capacity[static_cast<std::size_t>(q)] / p.capacity()));
   }
-  for (std::size_t c = 0; c < columns; c++)
-    if (heaviest[c] > all[c] * least / p.capacity() / 2) return true;
-  return false;
-}
 
-// Vertices x constraints. With anchors one column more, 1 for each anchor, so that each part gets one.
-std::vector<idx_t> weights_of(const narrow_problem& n, const std::vector<std::size_t>& constraint, std::size_t columns) {
-  const std::size_t bands = constraint.size();
-  std::vector<idx_t> weight(n.vertices() * columns, 0);
-  for (std::size_t v = 0; v < n.vertices(); v++) {
-    for (std::size_t b = 0; b < bands; b++) weight[v * columns + constraint[b]] += n.weight[v * bands + b];
-    if (n.anchor[v] >= 0) weight[(v + 1) * columns - 1] = 1;
+  bool has_a_giant(const problem& p, const narrow_problem& n) const {
+    double least = p.capacity();
+    for (const int q : n.part) least = std::min(least, p.onto.capacity[static_cast<std::size_t>(q)]);
+    std::vector<double> all(columns, 0.0), heaviest(columns, 0.0);
+    for (std::size_t i = 0; i < weight.size(); i++) {
+      if (n.anchor[i / columns] >= 0) continue;
+      all[i % columns] += weight[i];
+      heaviest[i % columns] = std::max(heaviest[i % columns], static_cast<double>(weight[i]));
+    }
+    for (std::size_t c = 0; c < columns; c++)
+      if (heaviest[c] > all[c] * least / p.capacity() / 2) return true;
+    return false;
   }
-  return weight;
-}
+
+  std::size_t columns = 0;
+  std::vector<idx_t> weight;
+  std::vector<real_t> share, slack;
+
+ private:
+  void take_weights(const narrow_problem& n, const std::vector<std::size_t>& column) {
+    const std::size_t bands = column.size();
+    weight.assign(n.vertices() * columns, 0);
+    for (std::size_t v = 0; v < n.vertices(); v++) {
+      for (std::size_t b = 0; b < bands; b++) weight[v * columns + column[b]] += n.weight[v * bands + b];
+      if (n.anchor[v] >= 0) weight[(v + 1) * columns - 1] = 1;
+    }
+  }
+};
 
 // The library's part that each of METIS's becomes: that of its anchor, or one that is left.
 std::vector<std::size_t> names_of(const narrow_problem& n, const std::vector<idx_t>& part) {
@@ -114,7 +135,7 @@ class metis final : public partitioner {
 
  private:
   std::vector<int> divide(const problem& p) const override {
-    narrow_problem n = narrowed(p, most_in_metis, most_in_metis / p.of->bands);
+    narrow_problem n = narrowed(p, most_in_metis, most_in_metis);
     if (p.free < least_vertices_per_part * n.part.size()) return divide_multilevel(p);
     const std::vector<idx_t> part = call(p, n);
     if (part.empty()) return divide_multilevel(p);
@@ -126,22 +147,11 @@ class metis final : public partitioner {
 
   // Nothing: it is not for METIS.
   static std::vector<idx_t> call(const problem& p, narrow_problem& n) {
-    const bool has_anchors = std::any_of(n.anchor.begin(), n.anchor.end(), [](auto a) { return a >= 0; });
-    idx_t vertices = static_cast<idx_t>(n.vertices()), parts = static_cast<idx_t>(n.part.size()), cut = 0;
-    std::size_t columns = 0;
-    const std::vector<std::size_t> constraint = constraints_of(p, n.part.size(), columns);
-    if (has_anchors) columns++;
-    idx_t constraints = static_cast<idx_t>(columns);
-    std::vector<idx_t> weight = weights_of(n, constraint, columns);
-    if (has_a_giant(p, n, weight, columns)) return {};
-    std::vector<real_t> share, slack(static_cast<std::size_t>(constraints), static_cast<real_t>(1 + std::max(p.imbalance, 0.001)));
-    if (has_anchors) slack.back() = 1.5F;
-    for (const int q : n.part)
-      for (idx_t c = 0; c < constraints; c++) {
-        const bool of_anchors = has_anchors && c + 1 == constraints;
-        share.push_back(static_cast<real_t>(of_anchors ? 1.0 / static_cast<double>(parts)
-                                                       : p.onto.capacity[static_cast<std::size_t>(q)] / p.capacity()));
-      }
+    constraints c(p, n);
+    if (c.has_a_giant(p, n)) return {};
+    auto vertices = static_cast<idx_t>(n.vertices()), parts = static_cast<idx_t>(n.part.size());
+    auto columns = static_cast<idx_t>(c.columns);
+    idx_t cut = 0;
     std::array<idx_t, METIS_NOPTIONS> how{};
     METIS_SetDefaultOptions(how.data());
     how[METIS_OPTION_SEED] = static_cast<idx_t>(p.seed & 0x7fffffff);
@@ -149,8 +159,8 @@ class metis final : public partitioner {
     const std::lock_guard lock(one_metis_at_a_time);
     const own_random_numbers kept_apart;
     const int status =
-        METIS_PartGraphKway(&vertices, &constraints, n.begin.data(), n.neighbour.data(), weight.data(), nullptr,
-                            n.bytes.data(), &parts, share.data(), slack.data(), how.data(), &cut, part.data());
+        METIS_PartGraphKway(&vertices, &columns, n.begin.data(), n.neighbour.data(), c.weight.data(), nullptr,
+                            n.bytes.data(), &parts, c.share.data(), c.slack.data(), how.data(), &cut, part.data());
     if (status != METIS_OK) throw error(what_is(status));
     return part;
   }

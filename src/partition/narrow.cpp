@@ -17,7 +17,8 @@ double scale_for(double sum, double count, std::int64_t most) {
 std::int32_t scaled(std::uint64_t x, double by) {
   if (x == 0) return 0;
   const double y = static_cast<double>(x) * by;
-  return std::max(1, static_cast<std::int32_t>(std::min(y, static_cast<double>(std::numeric_limits<std::int32_t>::max()))));
+  return std::max(
+      1, static_cast<std::int32_t>(std::min(y, static_cast<double>(std::numeric_limits<std::int32_t>::max()))));
 }
 
 // Free vertices keep their numbers, so do the anchors that are left.
@@ -60,17 +61,16 @@ void take_edges(const problem& p, const std::vector<std::uint32_t>& number, std:
 
 void take_weights(const problem& p, const std::vector<std::uint32_t>& number, std::int64_t most, narrow_problem& n) {
   const graph& g = *p.of;
-  std::vector<double> sum(g.bands, 0.0), by;
-  for (vertex v = 0; v < g.vertices(); v++) sum[g.band_of(v)] += static_cast<double>(g.weight[v]);
-  for (std::size_t i = 0; i < p.placed.size(); i++) sum[i % g.bands] += static_cast<double>(p.placed[i]);
-  for (const double s : sum) by.push_back(scale_for(s, static_cast<double>(n.vertices()), most));
+  double sum = 0;
+  for (const std::uint64_t w : g.weight) sum += static_cast<double>(w);
+  for (const std::uint64_t w : p.placed) sum += static_cast<double>(w);
+  const double by = scale_for(sum, static_cast<double>(n.vertices() + p.placed.size()), most);
   n.weight.assign(n.vertices() * g.bands, 0);
-  for (vertex v = 0; v < p.free; v++)
-    n.weight[number[v] * std::size_t{g.bands} + g.band_of(v)] = scaled(g.weight[v], by[g.band_of(v)]);
+  for (vertex v = 0; v < p.free; v++) n.weight[number[v] * std::size_t{g.bands} + g.band_of(v)] = scaled(g.weight[v], by);
   for (std::size_t v = p.free; v < g.vertices(); v++)
     for (std::size_t b = 0; b < g.bands && number[v] != left_out; b++)
       n.weight[number[v] * std::size_t{g.bands} + b] =
-          scaled(p.placed[static_cast<std::size_t>(p.anchors[v - p.free]) * g.bands + b], by[b]);
+          scaled(p.placed[static_cast<std::size_t>(p.anchors[v - p.free]) * g.bands + b], by);
 }
 
 }  // namespace

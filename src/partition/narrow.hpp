@@ -18,7 +18,7 @@ struct narrow_problem {
   std::size_t vertices() const { return anchor.size(); }
 };
 
-// The sum of `bytes`, and that of `weight` for each band, is at most `most`, and what is not 0 stays so.
+// Sums of bytes, and of weights, are at most so much; what is not 0 stays so.
 narrow_problem narrowed(const problem&, std::int64_t most_bytes, std::int64_t most_weight);
 
 }  // namespace weir::partition

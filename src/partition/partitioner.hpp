@@ -25,8 +25,8 @@ struct options {
   double imbalance = 0.05;
   std::uint64_t seed = 1;     // the same seed gives the same parts
   std::vector<int> fixed;     // of each vertex its part, or anywhere; empty: none is fixed
-  // Of each vertex the part that it had so far, or anywhere; empty: none had. What is near to that is found quickly, and
-  // vertices move only for a smaller cut or a better balance. Scotch and METIS do not look at it.
+  // Of each vertex the part that it had so far, or anywhere; empty: none had. What is near to that is found quickly,
+  // and vertices move only for a smaller cut or a better balance. Scotch and METIS do not look at it.
   std::vector<int> initial;
 };
 
@@ -42,8 +42,8 @@ class partitioner {
   virtual std::string_view name() const = 0;
 
   // Fixed vertices are where they are fixed, all others in parts with capacity. Deterministic. Throws usage_error for
-  // options that make no sense. If the library behind it fails, weir's own does it, and `note` says so. May be called by
-  // any thread; calls of METIS, and of Scotch, wait for each other.
+  // options that make no sense. If the library behind it fails, weir's own does it, and `note` says so. May be called
+  // by any thread; calls of METIS, and of Scotch, wait for each other.
   division partition(const graph&, const options&) const;
 
  protected:
@@ -54,8 +54,8 @@ class partitioner {
 // Those that this libweir was built with, the one to use first.
 std::vector<std::string> partitioner_names();
 
-// By name: "metis", "scotch" or "built-in"; "": the first of partitioner_names(). Throws configuration_error for one that
-// does not exist, or without which this libweir was built: which, and which there are.
+// By name: "metis", "scotch" or "built-in"; "": the first of partitioner_names(). Throws configuration_error for one
+// that does not exist, or without which this libweir was built: which, and which there are.
 std::unique_ptr<partitioner> make_partitioner(std::string_view name = {});
 
 }  // namespace weir::partition

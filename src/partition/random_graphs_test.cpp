@@ -79,7 +79,8 @@ class random_case {
   }
   std::vector<int> some_parts(std::uint32_t n, std::uint32_t parts, std::uint32_t one_in) {
     std::vector<int> part;
-    for (std::uint32_t v = 0; v < n; v++) part.push_back(below(one_in) == 0 ? static_cast<int>(below(parts)) : anywhere);
+    for (std::uint32_t v = 0; v < n; v++)
+      part.push_back(below(one_in) == 0 ? static_cast<int>(below(parts)) : anywhere);
     return part;
   }
 

@@ -93,13 +93,13 @@ class refinement {
 
   // Sweeps come first: in graphs without local structure nearly all moves gain, and need no order.
   static constexpr int sweeps = 4;
-  // Edges that passes may look at, for each that there is. In such graphs they would look at each some hundred times, for
-  // cuts that are 1 % smaller.
+  // Edges that passes may look at, for each that there is. In such graphs they would look at each some hundred times,
+  // for cuts that are 1 % smaller.
   static constexpr std::int64_t looks_per_edge = 2, least_looks = 500'000;
   // Moves without gain after which a pass ends. More find more, at a cost in time: 2 % smaller cuts for half as much.
   std::size_t patience() const { return 50 + std::min<std::size_t>(l_.vertices() / 20, 400); }
-  // Neighbours of a vertex with more edges than this are not looked at again when it moves: in a clique that would take
-  // the third power of its size.
+  // Neighbours of a vertex with more edges than this are not looked at again when it moves: in a clique that would
+  // take the third power of its size.
   static constexpr std::uint32_t most_updated = 128;
 
   // Moves each vertex that gains by it, in their order. Whether more than a few did.
@@ -197,7 +197,8 @@ class refinement {
     const auto try_part = [&](int p) {
       if (p == here || f_.share[static_cast<std::size_t>(p)] <= 0) return;
       const move m{balance_.change(v, here, p), cost_in(p) - now, p};
-      const bool better = best.to == anywhere || m.excess < best.excess || (m.excess == best.excess && m.cost < best.cost);
+      const bool better =
+          best.to == anywhere || m.excess < best.excess || (m.excess == best.excess && m.cost < best.cost);
       if (better) best = m;
     };
     if (balance_.is_in_excess(v, here))
@@ -210,7 +211,8 @@ class refinement {
     const auto p = static_cast<std::size_t>(part);
     if (f_.uniform) return -bytes_to_[p] * f_.distance[1];
     amount cost = 0;
-    for (const int q : near_) cost += bytes_to_[static_cast<std::size_t>(q)] * f_.between(p, static_cast<std::size_t>(q));
+    for (const int q : near_)
+      cost += bytes_to_[static_cast<std::size_t>(q)] * f_.between(p, static_cast<std::size_t>(q));
     return cost;
   }
 
@@ -233,7 +235,8 @@ quality quality_of(const level& l, const frame& f, std::span<const amount> limit
   quality q{balance(l, f, limit, part).excess(), 0};
   for (vertex v = 0; v < l.vertices(); v++)
     for (std::uint32_t i = l.begin[v]; i < l.begin[v + 1]; i++)
-      q.cost += l.bytes[i] * f.between(static_cast<std::size_t>(part[v]), static_cast<std::size_t>(part[l.neighbour[i]]));
+      q.cost +=
+          l.bytes[i] * f.between(static_cast<std::size_t>(part[v]), static_cast<std::size_t>(part[l.neighbour[i]]));
   q.cost /= 2;
   return q;
 }

@@ -100,8 +100,10 @@ double average_share(std::span<const std::uint32_t> depth, std::span<const std::
     at[depth[v] * n + static_cast<std::size_t>(part[v])] += static_cast<double>(weight[v]);
   double most = 0, all = 0;
   for (std::size_t d = 0; d < at.size(); d += n) {
-    most += *std::max_element(at.begin() + static_cast<std::ptrdiff_t>(d), at.begin() + static_cast<std::ptrdiff_t>(d + n));
-    all += std::accumulate(at.begin() + static_cast<std::ptrdiff_t>(d), at.begin() + static_cast<std::ptrdiff_t>(d + n), 0.0);
+    most += *std::max_element(at.begin() + static_cast<std::ptrdiff_t>(d),
+                              at.begin() + static_cast<std::ptrdiff_t>(d + n));
+    all += std::accumulate(at.begin() + static_cast<std::ptrdiff_t>(d),
+                           at.begin() + static_cast<std::ptrdiff_t>(d + n), 0.0);
   }
   return all > 0 ? most / all : 0;
 }

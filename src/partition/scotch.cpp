@@ -1,5 +1,5 @@
-// Scotch (Pellegrini and Roman, HPCN 1996): maps a graph onto a machine with distances, and knows fixed vertices. It knows
-// one constraint; bands are put right by weir's own moves.
+// Scotch (Pellegrini and Roman, HPCN 1996): maps a graph onto a machine with distances, and knows fixed vertices. It
+// knows one constraint; bands are put right by weir's own moves.
 #include "partition/implementations.hpp"
 #include "partition/narrow.hpp"
 #include "partition/scotch_errors.hpp"
@@ -65,7 +65,8 @@ struct machine_graph {
     double largest = 0;
     for (const int a : n.part) largest = std::max(largest, p.onto.capacity[static_cast<std::size_t>(a)]);
     for (const int a : n.part)
-      capacity.push_back(std::max<SCOTCH_Num>(1, static_cast<SCOTCH_Num>(std::lround(p.onto.capacity[static_cast<std::size_t>(a)] / largest * 10'000))));
+      capacity.push_back(std::max<SCOTCH_Num>(
+          1, static_cast<SCOTCH_Num>(std::lround(p.onto.capacity[static_cast<std::size_t>(a)] / largest * 10'000))));
   }
   bool is_uniform() const {
     return std::all_of(distance.begin(), distance.end(), [&](SCOTCH_Num d) { return d == distance.front(); });
@@ -74,7 +75,8 @@ struct machine_graph {
 
 void build_machine(scotch_machine& to, machine_graph& m, const scotch_messages& said) {
   const auto parts = static_cast<SCOTCH_Num>(m.capacity.size());
-  if (m.is_uniform()) return check_scotch(SCOTCH_archCmpltw(to.get(), parts, m.capacity.data()), "SCOTCH_archCmpltw", said);
+  if (m.is_uniform())
+    return check_scotch(SCOTCH_archCmpltw(to.get(), parts, m.capacity.data()), "SCOTCH_archCmpltw", said);
   scotch_graph g("SCOTCH_graphInit", said);
   check_scotch(SCOTCH_graphBuild(g.get(), 0, parts, m.begin.data(), nullptr, m.capacity.data(), nullptr,
                                  static_cast<SCOTCH_Num>(m.neighbour.size()), m.neighbour.data(), m.distance.data()),
@@ -97,7 +99,8 @@ void prepare(scotch_context& c, std::uint64_t seed, const scotch_messages& said)
   check_scotch(SCOTCH_contextRandomClone(c.get()), "SCOTCH_contextRandomClone", said);
   SCOTCH_contextRandomSeed(c.get(), static_cast<SCOTCH_Num>(seed & 0x7fffffff));
   SCOTCH_contextRandomReset(c.get());
-  check_scotch(SCOTCH_contextOptionSetNum(c.get(), SCOTCH_OPTIONNUMDETERMINISTIC, 1), "SCOTCH_contextOptionSetNum", said);
+  check_scotch(SCOTCH_contextOptionSetNum(c.get(), SCOTCH_OPTIONNUMDETERMINISTIC, 1), "SCOTCH_contextOptionSetNum",
+               said);
   check_scotch(SCOTCH_contextThreadSpawn(c.get(), 1, nullptr), "SCOTCH_contextThreadSpawn", said);
 }
 
@@ -107,8 +110,7 @@ class scotch final : public partitioner {
 
  private:
   std::vector<int> divide(const problem& p) const override {
-    narrow_problem n = narrowed(p, most_in_scotch / static_cast<std::int64_t>(most_distance_in_scotch),
-                                most_in_scotch / p.of->bands);
+    narrow_problem n = narrowed(p, most_in_scotch / static_cast<std::int64_t>(most_distance_in_scotch), most_in_scotch);
     const std::vector<SCOTCH_Num> part = call(p, n);
     std::vector<int> of_free(p.free);
     for (std::size_t v = 0; v < p.free; v++) {
@@ -123,9 +125,10 @@ class scotch final : public partitioner {
     const scotch_messages said;
     std::vector<SCOTCH_Num> weight = all_bands(n, p.of->bands);
     scotch_graph g("SCOTCH_graphInit", said), bound("SCOTCH_graphInit", said);
-    check_scotch(SCOTCH_graphBuild(g.get(), 0, static_cast<SCOTCH_Num>(n.vertices()), n.begin.data(), nullptr, weight.data(),
-                                   nullptr, static_cast<SCOTCH_Num>(n.neighbour.size()), n.neighbour.data(), n.bytes.data()),
-                 "SCOTCH_graphBuild", said);
+    check_scotch(
+        SCOTCH_graphBuild(g.get(), 0, static_cast<SCOTCH_Num>(n.vertices()), n.begin.data(), nullptr, weight.data(),
+                          nullptr, static_cast<SCOTCH_Num>(n.neighbour.size()), n.neighbour.data(), n.bytes.data()),
+        "SCOTCH_graphBuild", said);
     scotch_machine machine("SCOTCH_archInit", said);
     machine_graph parts(p, n);
     build_machine(machine, parts, said);
@@ -137,8 +140,11 @@ class scotch final : public partitioner {
     prepare(context, p.seed, said);
     check_scotch(SCOTCH_contextBindGraph(context.get(), g.get(), bound.get()), "SCOTCH_contextBindGraph", said);
     std::vector<SCOTCH_Num> part(n.anchor.begin(), n.anchor.end());
-    if (p.anchors.empty()) check_scotch(SCOTCH_graphMap(bound.get(), machine.get(), strategy.get(), part.data()), "SCOTCH_graphMap", said);
-    else check_scotch(SCOTCH_graphMapFixed(bound.get(), machine.get(), strategy.get(), part.data()), "SCOTCH_graphMapFixed", said);
+    if (p.anchors.empty())
+      check_scotch(SCOTCH_graphMap(bound.get(), machine.get(), strategy.get(), part.data()), "SCOTCH_graphMap", said);
+    else
+      check_scotch(SCOTCH_graphMapFixed(bound.get(), machine.get(), strategy.get(), part.data()),
+                   "SCOTCH_graphMapFixed", said);
     return part;
   }
 };

@@ -1,5 +1,5 @@
-// Scotch reports errors to functions that a program may define itself (Scotch user's guide 7.0, section 8.21). Those of
-// libscotcherrexit would end the process. These are weak, so a program may still have its own.
+// Scotch reports errors to functions that a program may define itself (Scotch user's guide 7.0, section 8.21). Those
+// of libscotcherrexit would end the process. These are weak, so a program may still have its own.
 #include "partition/scotch_errors.hpp"
 
 #include <cstdarg>

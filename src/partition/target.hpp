@@ -14,8 +14,8 @@ namespace weir::partition {
 struct target {
   // What each part can do, its number of workers for instance. 0: it gets nothing but what is fixed there.
   std::vector<double> capacity;
-  // What a byte costs between two parts, parts x parts, the same in both directions and 0 within a part; 1 is the usual
-  // unit. Empty: 1 between any two.
+  // What a byte costs between two parts, parts x parts, the same in both directions and 0 within a part; 1 is the
+  // usual unit. Empty: 1 between any two.
   std::vector<double> distance;
 
   int parts() const { return static_cast<int>(capacity.size()); }
@@ -28,9 +28,10 @@ struct target {
 // Parts of the same size, equally far apart.
 target equal_parts(int parts);
 
-// A part for each node; `workers_of_node`: how many. The distance of two nodes is what reading costs from the other one
-// more than at home, by the machine's latencies or else by the firmware's distances, as the mean of both directions; 1
-// between the nearest two. Throws usage_error unless each node has its number and one of them has a worker.
+// A part for each node; `workers_of_node`: how many. The distance of two nodes is what reading costs from the other
+// one more than at home, by the machine's latencies or else by the firmware's distances, as the mean of both
+// directions; 1 between the nearest two. Throws usage_error unless each node has its number and one of them has a
+// worker.
 target target_of(const machine::description&, const std::vector<int>& workers_of_node);
 
 // Throws usage_error: no part, no capacity at all, numbers that are negative or not finite, a matrix of another size,
