@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::array<std::uint32_t, 5> numbers{1, 4, 16, 64, 256};
 constexpr std::size_t first = 2;
-// Within so much of the bound another division, which takes as long again, gains little more.
-constexpr double good_enough = 1.05;
+// Within so much of the bound, beside the imbalance that is allowed, another division gains little, and takes as long
+// again.
+constexpr double good_enough = 0.03;
 
 class search {
  public:
@@ -35,7 +36,7 @@ class search {
   // For as long as it gets better. Whether it ever did.
   bool go(int direction) {
     bool gained = false;
-    for (std::size_t i = first; tries_left_ > 0 && best_.expected.length > best_.bound * good_enough;) {
+    for (std::size_t i = first; tries_left_ > 0 && !is_good_enough();) {
       i += static_cast<std::size_t>(direction);
       if (i >= numbers.size() || (direction > 0 && is_deeper_than_graph(numbers[i - 1]))) break;
       timely_division d = divide(i);
@@ -46,6 +47,9 @@ class search {
       gained = true;
     }
     return gained;
+  }
+  bool is_good_enough() const {
+    return best_.expected.length <= best_.bound * (1 + options_.imbalance + good_enough);
   }
   // More bands than that would be the same ones.
   bool is_deeper_than_graph(std::uint32_t bands) const { return graph_.bands < bands; }

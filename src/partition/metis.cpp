@@ -42,7 +42,7 @@ class own_random_numbers {
   char* const before_;
 };
 
-// METIS takes 4 times as long for 4 constraints as for one, 15 times as long for 16, and its cuts get worse.
+// METIS takes 2 to 10 times as long for 4 constraints as for one, 7 to 70 times for 16, and its cuts get worse.
 constexpr std::size_t most_constraints = 4;
 
 std::mutex one_metis_at_a_time;  // the numbers above are the process's
