@@ -66,7 +66,8 @@ void take_weights(const problem& p, const std::vector<std::uint32_t>& number, st
   for (const std::uint64_t w : p.placed) sum += static_cast<double>(w);
   const double by = scale_for(sum, static_cast<double>(n.vertices() + p.placed.size()), most);
   n.weight.assign(n.vertices() * g.bands, 0);
-  for (vertex v = 0; v < p.free; v++) n.weight[number[v] * std::size_t{g.bands} + g.band_of(v)] = scaled(g.weight[v], by);
+  for (vertex v = 0; v < p.free; v++)
+    n.weight[number[v] * std::size_t{g.bands} + g.band_of(v)] = scaled(g.weight[v], by);
   for (std::size_t v = p.free; v < g.vertices(); v++)
     for (std::size_t b = 0; b < g.bands && number[v] != left_out; b++)
       n.weight[number[v] * std::size_t{g.bands} + b] =

@@ -110,7 +110,8 @@ class scotch final : public partitioner {
 
  private:
   std::vector<int> divide(const problem& p) const override {
-    narrow_problem n = narrowed(p, most_in_scotch / static_cast<std::int64_t>(most_distance_in_scotch), most_in_scotch);
+    constexpr std::int64_t most_bytes = most_in_scotch / static_cast<std::int64_t>(most_distance_in_scotch);
+    narrow_problem n = narrowed(p, most_bytes, most_in_scotch);
     const std::vector<SCOTCH_Num> part = call(p, n);
     std::vector<int> of_free(p.free);
     for (std::size_t v = 0; v < p.free; v++) {
