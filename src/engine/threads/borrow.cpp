@@ -149,6 +149,13 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
       searches();
       f = scheduler_.steal(place.queues, place.queues.hunts.reach_in_round(round), os::now_ns());
     }
+    if (std::uint64_t unused = 0; f == nullptr && windows_ != nullptr && window_is_due(unused)) {
+      stop_searching_in_place(place);
+      searching.reset();
+      plan_window(place);
+      round = -1;
+      continue;
+    }
     if (f == nullptr) {
       const loop_search loop = looks_for_loops(place, round) ? help_with_loops(place, &may_run) : loop_search::nothing;
       if (loop == loop_search::forbidden) return leaving::to_own_thread;
