@@ -136,6 +136,7 @@ void windows::release(const taken& t, const task_window& w, flow::ready_list& re
   }
   held_.resize(left);
   held_count_.store(left, std::memory_order_relaxed);
+  news_.store(left == 0, std::memory_order_relaxed);
   if (wanted() == 0 && !frames_.empty()) cut_.store(true, std::memory_order_relaxed);
 }
 

@@ -31,6 +31,8 @@ class windows {
   // By who has made a task ready. True: it is not placed yet, and is kept until it is.
   bool hold(flow::frame* f) { return flow::affinity_of(*f) == flow::awaits_plan && hold_marked(f); }
   bool holds_any() const { return held_count_.load(std::memory_order_relaxed) != 0; }
+  // After hold(): nobody who has looked before may know that somebody is to look again. True once.
+  bool is_news() { return holds_any() && news_.load(std::memory_order_relaxed) && news_.exchange(false, std::memory_order_relaxed); }
 
   // Somebody waits for its tasks, or cannot create others. True: somebody should be woken for it.
   bool cut();
@@ -81,6 +83,7 @@ class windows {
   atomic<std::uint64_t> waited_since_ns_{0};  // when somebody first had nothing to do beside tasks that are held
   atomic<bool> cut_{false};
   atomic<bool> planning_{false};
+  atomic<bool> news_{true};  // the next task to be held is the first one
 };
 
 }  // namespace weir::place

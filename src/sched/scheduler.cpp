@@ -362,7 +362,7 @@ frame* scheduler::accept_ready(slot_queues& self, flow::ready_list& ready, bool 
   frame* kept = nullptr;
   bool queued = false;
   while (frame* f = ready.pop()) {
-    if (windows_ != nullptr && windows_->hold(f)) continue;
+    if (keep(f)) continue;
     if (keep_one && give_back(self, f)) continue;
     if (route(self, f)) {
       queued = true;

@@ -136,6 +136,9 @@ class scheduler {
       central_.push(f);
     }
   }
+  // Whether a task that became ready has to wait until the policy has seen its window. Somebody who has nothing to do
+  // is told, so that it looks when that is due.
+  bool keep(frame* f) { return windows_ != nullptr && windows_->hold(f) && tell_of_window(); }
   void published(slot_queues& self);
   // What became ready by a small task goes back to where that was taken from, or both workers would go on to share what
   // is better left with one. False: it does not.
@@ -220,6 +223,10 @@ class scheduler {
   policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
   bool push_to_node(slot_queues& self, frame*, int node);
+  bool tell_of_window() {
+    if (windows_->is_news()) sleep.wake_any();
+    return true;
+  }
   void push_to_initial(slot_queues& self, frame*, int node);
   bool push_to_worker(slot_queues& self, ready_task, int worker);
   bool wake_one_of_node(int node);

@@ -68,7 +68,8 @@ void engine::leave_place(slot& guest, leaving how) {
   const auto any_work_left = [&](bool anywhere) {
     return stopping_.load(std::memory_order_acquire) != 0 || scheduler_.anything_sent_to(place.queues) ||
            (anywhere &&
-            (scheduler_.any_work_for(guest.queues, sched::thief::counting::all, os::now_ns()) || any_loop_is_up()));
+            (scheduler_.any_work_for(guest.queues, sched::thief::counting::all, os::now_ns()) || any_loop_is_up() ||
+             window_is_due()));
   };
   sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
 }
@@ -149,7 +150,7 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
       searches();
       f = scheduler_.steal(place.queues, place.queues.hunts.reach_in_round(round), os::now_ns());
     }
-    if (std::uint64_t unused = 0; f == nullptr && windows_ != nullptr && window_is_due(unused)) {
+    if (f == nullptr && window_is_due()) {
       stop_searching_in_place(place);
       searching.reset();
       plan_window(place);

@@ -353,7 +353,12 @@ class engine {
     if (windows_ != nullptr) [[unlikely]] cut_window_now();
   }
   [[gnu::noinline]] void cut_window_now();
+  // `look_again_ns`: if it is not, when somebody is to look again.
   bool window_is_due(std::uint64_t& look_again_ns) const;
+  bool window_is_due() const {
+    std::uint64_t unused = 0;
+    return windows_ != nullptr && window_is_due(unused);
+  }
   bool plan_window(slot&);
   frame* create_with_care(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void forget(scope_state& s, std::uint32_t reasons) noexcept {

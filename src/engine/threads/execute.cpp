@@ -129,9 +129,8 @@ void engine::rest(slot& s, const sched::decision& d, const std::function<bool()>
   const auto any_loop = [&] { return in_task ? any_loop_for(s) : any_loop_is_up(); };
   const counting counts = d.what == what::sleep ? counting::all : counting::worth_it;
   const auto anything = [&] {
-    std::uint64_t unused = 0;
     return scheduler_.any_work_for(s.queues, counts, os::now_ns(), d.what != what::watch) || any_loop() || over() ||
-           (windows_ != nullptr && window_is_due(unused));
+           window_is_due();
   };
   const auto everybody_asleep = [&] { all_asleep(); };
   scheduler_.begins_to_rest(d.what);

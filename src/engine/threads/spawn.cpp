@@ -128,7 +128,7 @@ void engine::submit(frame* f) {
   place::windows::mark(*f);
   const bool ready = match(s, f, scope, on_credit);
   if (windows_->add(*f)) scheduler_.sleep.wake_any();
-  if (ready && !windows_->hold(f)) route_one(s, f);
+  if (ready && !scheduler_.keep(f)) route_one(s, f);
 }
 
 void engine::queue(frame* f) {
