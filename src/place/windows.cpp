@@ -72,6 +72,7 @@ bool windows::is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_n
   if (size_.load(std::memory_order_relaxed) == 0 || planning_.load(std::memory_order_relaxed)) return false;
   if (is_full() || cut_.load(std::memory_order_relaxed)) return true;
   if (!holds_any()) return false;
+  if (idle >= workers_ && waiting_.load(std::memory_order_relaxed) > 0) return true;
   std::uint64_t since = waited_since_ns_.load(std::memory_order_relaxed);
   if (since == 0) {
     waited_since_ns_.compare_exchange_strong(since, now_ns, std::memory_order_relaxed, std::memory_order_relaxed);

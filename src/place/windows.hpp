@@ -36,9 +36,12 @@ class windows {
 
   // Somebody waits for its tasks, or cannot create others. True: somebody should be woken for it.
   bool cut();
+  // As long as somebody waits.
+  void add_waiting(int n) { waiting_.fetch_add(n, std::memory_order_relaxed); }
   // Whether somebody is to look at the window now. `idle`: so many workers have nothing to do. Ready tasks are not kept
   // from them for longer than it takes all tasks of the window to read everything from other nodes: that is the most
-  // that a plan can save. `look_again_ns`: where it is not, when it will be if nothing is created.
+  // that a plan can save; and not at all if all workers are idle and somebody waits, for nobody creates others then.
+  // `look_again_ns`: where it is not due, when it will be if nothing is created.
   static constexpr std::uint64_t never_ns = ~std::uint64_t{0};
   bool is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns);
   // Shows the policy the window. True: it has, and tasks that are placed now and ready are in `ready`. One thread at a
@@ -67,6 +70,7 @@ class windows {
 
   policy& policy_;
   const policy_machine& machine_;
+  const int workers_ = static_cast<int>(machine_.node_of_worker.size());
   double far_ns_per_byte_ = 0;  // more than at home, on average
   memory::regions* user_memory_ = nullptr;
   atomic<bool> said_{false};
@@ -82,6 +86,7 @@ class windows {
   atomic<std::uint64_t> misplaced_ns_{0};
   atomic<std::uint64_t> waited_since_ns_{0};  // when somebody first had nothing to do beside tasks that are held
   atomic<bool> cut_{false};
+  atomic<int> waiting_{0};
   atomic<bool> planning_{false};
   atomic<bool> news_{true};  // the next task to be held is the first one
 };

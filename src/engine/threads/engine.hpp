@@ -353,6 +353,7 @@ class engine {
     if (windows_ != nullptr) [[unlikely]] cut_window_now();
   }
   [[gnu::noinline]] void cut_window_now();
+  class waits_for_window;
   // `look_again_ns`: if it is not, when somebody is to look again.
   bool window_is_due(std::uint64_t& look_again_ns) const;
   bool window_is_due() const {

@@ -151,6 +151,24 @@ void engine::throw_if_no_stack_is_left(const slot& s) {
               "(runtime_options::stack_bytes, WEIR_STACK_BYTES)");
 }
 
+// By who is about to wait: what it waits for may be in the window, and it creates nothing meanwhile.
+class engine::waits_for_window {
+ public:
+  explicit waits_for_window(engine& e) : in_(e.windows_) {
+    if (in_ == nullptr) [[likely]] return;
+    in_->add_waiting(1);
+    e.cut_window_now();
+  }
+  ~waits_for_window() {
+    if (in_ != nullptr) [[unlikely]] in_->add_waiting(-1);
+  }
+  waits_for_window(const waits_for_window&) = delete;
+  waits_for_window& operator=(const waits_for_window&) = delete;
+
+ private:
+  place::windows* const in_;
+};
+
 // Who waits for a scope is counted there, so that whoever finishes its last task tells this thread. A guest that is in a task
 // is woken as the worker is whose place it has.
 class counted_waiter {
@@ -212,7 +230,7 @@ void engine::wait_for_workers(scope_state& scope) {
 }
 
 void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
-  cut_window();
+  const waits_for_window here(*this);
   const auto complete = [&scope] { return scope.complete(); };
   if (s != nullptr && s->depth > 0) {
     const permission of_scope = permission::for_scope(scope);
@@ -299,7 +317,7 @@ void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fai
 
 void engine::wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail, const scope_state* of) {
   throw_if_forked();
-  cut_window();
+  const waits_for_window here(*this);
   slot* const s = current_if_any();  // a thread that can have none may wait all the same
   if (s != nullptr && s->depth > 0) {
     return help_until(*s, done, may_fail, of != nullptr ? permission::for_scope(*of) : of_guest);

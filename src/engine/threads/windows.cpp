@@ -3,13 +3,13 @@
 
 namespace weir::engine {
 
-// By who is about to wait: the tasks that it waits for may be in the window.
 void engine::cut_window_now() {
   if (windows_->cut()) scheduler_.sleep.wake_any();
 }
 
 bool engine::window_is_due(std::uint64_t& look_again_ns) const {
-  const int idle = std::max(scheduler_.sleep.searching(), 0) + std::max(scheduler_.sleep.sleeping(), 0);
+  const sched::sleep_control<>& s = scheduler_.sleep;
+  const int idle = std::max(s.searching(), 0) + std::max(s.sleeping(), 0) + s.places_kept();
   return windows_->is_due(os::now_ns(), idle, look_again_ns);
 }
 
