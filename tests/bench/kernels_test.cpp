@@ -51,7 +51,8 @@ void expect_right(const run_request& r) {
 }
 
 std::vector<storage> storages_of(const kernel& k) {
-  std::vector<storage> all = {storage::versions};
+  std::vector<storage> all;
+  if (k.uses.versions) all.push_back(storage::versions);
   if (k.uses.shared) all.push_back(storage::shared);
   if (k.uses.own) all.push_back(storage::own);
   return all;
