@@ -15,6 +15,7 @@ kernel blur_roberts();
 kernel kmeans();
 kernel bitonic();
 kernel cholesky();
+kernel red_black();
 kernel nstream_kernel();
 
 // Sequential programs, from the folders' serial.cpp. The values of the results are std::vector<double>, row major.

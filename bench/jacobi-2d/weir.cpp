@@ -18,13 +18,17 @@ class program final : public base {
   using base::base;
 
  private:
-  void spawn_private(runtime& rt, int t, std::size_t b) override { spawn(rt, b, blocks(t - 1), blocks(t)); }
-  void spawn_own(runtime& rt, int t, std::size_t b) override { spawn(rt, b, own(t - 1), own(t)); }
+  void spawn_private(runtime& rt, int t, std::size_t b) override {
+    spawn_block(rt, named, b, blocks(t - 1), blocks(t));
+  }
+  void spawn_own(runtime& rt, int t, std::size_t b) override {
+    spawn_block(rt, named_of(named.name, b), b, own(t - 1), own(t));
+  }
 
   template <class Blocks>
-  void spawn(runtime& rt, std::size_t b, const Blocks& old, const Blocks& now) {
+  void spawn_block(runtime& rt, const task_options& task, std::size_t b, const Blocks& old, const Blocks& now) {
     const auto halo = [&](side s) { return in(halo_of(old, b, s)); };
-    rt.spawn(named, halo(side::north), halo(side::west), halo(side::east), halo(side::south), in(centre(old, b)),
+    rt.spawn(task, halo(side::north), halo(side::west), halo(side::east), halo(side::south), in(centre(old, b)),
              out(whole(now[b])),
              [this, b](auto north, auto west, auto east, auto south, auto centre, auto next) {
                jacobi_2d_tile(private_tile(b, centre, next, {north, west, east, south}));
@@ -52,6 +56,7 @@ kernel jacobi_2d() {
   k.defaults.size = {2048, 2048};
   k.defaults.block = {64, 256};
   k.defaults.iterations = 20;
+  k.uses.by_hand = true;
   k.solve = solve_jacobi_2d;
   k.make = [](const configuration& c) -> std::unique_ptr<instance> { return std::make_unique<program>(c); };
   return k;

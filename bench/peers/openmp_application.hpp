@@ -1,11 +1,23 @@
 // Runs an application on its own memory under OpenMP: who writes the memory first, and then who the tasks are.
 #pragma once
 
-#include <bench/peers/openmp.hpp>
-
 #include <bench/common/kernel.hpp>
+#include <bench/common/output.hpp>
+#include <bench/peers/measure.hpp>
+#include <bench/peers/options.hpp>
+#include <bench/peers/pages.hpp>
+
+#include <omp.h>
+
+#include <any>
 
 namespace weir::bench::peers {
+
+#if defined(__clang__)
+inline constexpr std::string_view openmp_runtime = "libomp";
+#else
+inline constexpr std::string_view openmp_runtime = "libgomp";
+#endif
 
 // Functions that are called by one thread of a team but for `loop`, which all of them call.
 template <class Problem>
