@@ -17,6 +17,7 @@ kernel bitonic();
 kernel cholesky();
 kernel red_black();
 kernel nstream_kernel();
+kernel conjugate_gradient_kernel();
 
 // Sequential programs, from the folders' serial.cpp. The values of the results are std::vector<double>, row major.
 serial_result solve_jacobi_1d(const configuration&);
