@@ -37,14 +37,17 @@ void tiles::fill(std::size_t b) const {
 void tiles::scan_rows(std::size_t b) const {
   const stencil::extent s = grid_.shape(b);
   const auto west = west_of(b);
+  const auto last = last_column(b);
+  const float* const brightness = image(b).data();
+  count* const first = counts(b).data();
   std::vector<std::uint32_t> bin(s.columns);
   for (std::size_t r = 0; r < s.rows; r++) {
-    for (std::size_t c = 0; c < s.columns; c++) bin[c] = bin_of(image(b)[r * s.columns + c], bins_);
+    for (std::size_t c = 0; c < s.columns; c++) bin[c] = bin_of(brightness[r * s.columns + c], bins_);
     for (std::size_t k = 0; k < bins_; k++) {
-      count* const row = counts(b).data() + k * pixels(b) + r * s.columns;
+      count* const row = first + k * s.elements() + r * s.columns;
       count sum = west.empty() ? 0 : west[k * s.rows + r];
       for (std::size_t c = 0; c < s.columns; c++) row[c] = sum += bin[c] == k;
-      last_column(b)[k * s.rows + r] = sum;
+      last[k * s.rows + r] = sum;
     }
   }
 }

@@ -81,6 +81,7 @@ options parse_options(int argc, char** argv, const program_form& f) {
   options o = f.defaults;
   o.mode = f.modes[0];
   o.init = f.inits[0];
+  bool sized = false;
   for (int i = 1; i < argc; i++) {
     const std::string_view option = argv[i];
     if (option == "--help") help(program_name, f);
@@ -91,7 +92,9 @@ options parse_options(int argc, char** argv, const program_form& f) {
     if (std::ranges::find(known, option) == known.end()) refuse_option(option, known);
     if (i + 1 == argc) refuse(std::string(option) + " needs a value; --help says which");
     read_option(o, f, option, argv[++i]);
+    sized |= option == "--size";
   }
+  if (!o.input.empty() && sized) refuse("--size and --input exclude each other: the size is the input's");
   check_name("--mode", o.mode, f.modes);
   check_name("--init", o.init, f.inits);
   o.interleave = o.init == "interleave";

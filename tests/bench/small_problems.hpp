@@ -19,6 +19,7 @@ inline configuration small_problem(const kernel& k) {
       {"blur-roberts", {{61, 45}, {16, 8}}},   {"kmeans", {{500, 3}, {64}}},          {"bitonic", {{600}, {64}}},
       {"cholesky", {{50}, {16}}},              {"nstream", {{1000}, {96}}},             {"red-black", {{50, 37}, {8, 16}}},
       {"conjugate-gradient", {{23, 17}, {4}}}, {"integral-histogram", {{61, 45}, {16, 8}}},
+      {"qr", {{90}, {40}}},                    {"symmetric-inverse", {{50}, {16}}},
   };
   configuration c = k.defaults;
   const auto& s = shapes.at(std::string(k.name));
