@@ -1,5 +1,5 @@
-// integral-histogram: for every pixel of a grey image and every bin of brightness, how many pixels above and to the left
-// of it (itself included) are that bright, so that the histogram of any rectangle is a matter of four look-ups
+// integral-histogram: for every pixel of a grey image and every bin of brightness, how many pixels above and to the
+// left of it (itself included) are that bright, so that the histogram of any rectangle is a matter of four look-ups
 // (Porikli, CVPR 2005). Computed tile by tile in two passes, "cross-weave": counts are added up along the rows, then
 // along the columns (Bellens, Palaniappan, Badia, Seetharaman and Labarta, ACIVS 2011).
 #pragma once
@@ -24,8 +24,8 @@ inline std::uint32_t bin_of(float brightness, std::size_t bins) {
   return scaled <= 0 ? 0 : scaled >= static_cast<float>(last) ? last : static_cast<std::uint32_t>(scaled);
 }
 
-// Image and counts in tiles that each lie in one piece. The counts of a tile are those of one bin after the other, each
-// row by row; behind them lie what the neighbours read, again bin by bin: the last column, and the last row.
+// Image and counts in tiles that each lie in one piece. The counts of a tile are those of one bin after the other,
+// each row by row; behind them lie what the neighbours read, again bin by bin: the last column, and the last row.
 class tiles {
  public:
   // Memory that nobody has written. Reads configuration::loaded, or paints a picture (blur-roberts/picture.hpp).

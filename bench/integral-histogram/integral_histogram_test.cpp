@@ -1,4 +1,5 @@
-// What the counts mean. That the runtime's are the sequential program's is tested for all kernels alike in tests/bench.
+// What the counts mean. That the runtime's are the sequential program's is tested for all kernels alike in
+// tests/bench.
 #include <bench/blur-roberts/picture.hpp>
 #include <bench/common/io/png.hpp>
 #include <bench/integral-histogram/histogram.hpp>

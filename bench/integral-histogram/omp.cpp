@@ -1,5 +1,5 @@
-// integral-histogram under OpenMP: tasks with dependences. What a tile's neighbours read, and its other counts, are each
-// named by their first element.
+// integral-histogram under OpenMP: tasks with dependences. What a tile's neighbours read, and its other counts, are
+// each named by their first element.
 #include <bench/blur-roberts/picture.hpp>
 #include <bench/integral-histogram/histogram.hpp>
 #include <bench/peers/openmp_application.hpp>

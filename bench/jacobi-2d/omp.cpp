@@ -40,7 +40,8 @@ void tiles(const peers::tiled_stencil<stencil::method::jacobi>& p, int iteration
                                     *const west = p.first(t - 1, b, side::west),
                                     *const east = p.first(t - 1, b, side::east),
                                     *const south = p.first(t - 1, b, side::south), *const next = p.first(t, b);
-#pragma omp task firstprivate(t, b) shared(p) depend(in : old[0], north[0], west[0], east[0], south[0]) depend(out : next[0])
+#pragma omp task firstprivate(t, b) shared(p) \
+    depend(in : old[0], north[0], west[0], east[0], south[0]) depend(out : next[0])
       jacobi_2d_tile(p.tile(t, b));
     }
 }

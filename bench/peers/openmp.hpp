@@ -7,8 +7,8 @@
 
 namespace weir::bench::peers {
 
-// `loop` and `tasks` run all iterations on whole arrays; `tiles` creates tasks on arrays of which each block lies in one
-// piece. relax_tile is the computation on one tile. The returned value is main()'s.
+// `loop` and `tasks` run all iterations on whole arrays; `tiles` creates tasks on arrays of which each block lies in
+// one piece. relax_tile is the computation on one tile. The returned value is main()'s.
 template <stencil::method Method>
 struct stencil_modes {
   void (*loop)(const stencil_problem<Method>&);

@@ -28,7 +28,8 @@ struct openmp_program {
 };
 
 inline constexpr std::string_view application_modes[] = {"tasks", "loop"};
-// `tasks`: a task a part, which are waited for. `inside`: these are part of what is measured, and nobody waits for them.
+// `tasks`: a task a part, which are waited for. `inside`: these are part of what is measured, and nobody waits for
+// them.
 inline constexpr std::string_view application_inits[] = {"tasks", "one", "inside", "first-touch", "interleave"};
 
 // The kernel's configuration, as `weir bench` would make it.
@@ -81,7 +82,8 @@ template <class Problem>
 int run_application(const options& o, const program_form& form, const configuration& c, const char* program_name,
                     std::string_view name, serial_result (*solve)(const configuration&),
                     const openmp_program<Problem>& program) {
-  if (o.mode == "loop" && o.init == "inside") refuse("--init inside needs --mode tasks: a loop waits for each of its ends");
+  if (o.mode == "loop" && o.init == "inside")
+    refuse("--init inside needs --mode tasks: a loop waits for each of its ends");
   const Problem p(c);
   initialise(p, program, o);
   measurement m{.runtime = openmp_runtime, .kernel = name, .threads = omp_get_max_threads()};

@@ -26,7 +26,8 @@ class tiled_stencil {
   std::size_t parts() const { return grid_.count(); }
   void fill(std::size_t b) const {
     stencil::fill_block<2>(grid_, options_.seed, b, arrays_[0][b]);
-    if (generations > 1) std::ranges::fill(arrays_[generations - 1][b], 0.0);  // only so that its pages come to lie here
+    // Only so that its pages come to lie here.
+    if (generations > 1) std::ranges::fill(arrays_[generations - 1][b], 0.0);
   }
   // A block's first element, which stands for it in dependences: in what iteration t writes, of b or of the block next
   // to it, which is b itself at the end of the array.
@@ -94,7 +95,8 @@ void create_seidel_task(const Problem& p, std::size_t b, void (*relax)(const ste
   [[maybe_unused]] double *const own = p.first(0, b), *const north = p.first(0, b, side::north),
                           *const west = p.first(0, b, side::west), *const east = p.first(0, b, side::east),
                           *const south = p.first(0, b, side::south);
-#pragma omp task firstprivate(b, relax) shared(p) depend(in : north[0], west[0], east[0], south[0]) depend(inout : own[0])
+#pragma omp task firstprivate(b, relax) shared(p) \
+    depend(in : north[0], west[0], east[0], south[0]) depend(inout : own[0])
   relax(p.tile(0, b));
 }
 

@@ -1,10 +1,12 @@
 #!/bin/sh
-# verify.sh PROGRAM [SHAPE]...: runs a peer program in each of its modes, with each of its ways to initialise arrays, and
-# compares with the sequential program; bad options must end with status 2 and one line. A shape is a few options.
+# verify.sh PROGRAM [SHAPE]...: runs a peer program in each of its modes, with each of its ways to initialise arrays,
+# and compares with the sequential program; bad options must end with status 2 and one line. A shape is a few options.
 set -u
 program=$1
 shift
-[ $# -gt 0 ] || set -- "--size 100x130 --block 16x33" "--size 40 --block 40" "--size 9x1 --block 1" "--size 1x9 --block 1x2"
+if [ $# -eq 0 ]; then
+  set -- "--size 100x130 --block 16x33" "--size 40 --block 40" "--size 9x1 --block 1" "--size 1x9 --block 1x2"
+fi
 values() { "$program" --help | sed -n "s/.*--$1 \([^]]*\).*/\1/p" | tr '|' ' '; }
 modes=$(values mode)
 inits=$(values init)
@@ -31,7 +33,8 @@ for init in $inits; do
   [ $ran -ge $# ] || fail "$init: in no mode"
 done
 
-for bad in "--size 0" "--size -1" "--size 4x" "--size 99999999999999999999" "--size 4 --block 5000" "--mode none" "--init none" "--seed x" "--none" "--size"; do
+for bad in "--size 0" "--size -1" "--size 4x" "--size 99999999999999999999" \
+  "--size 4 --block 5000" "--mode none" "--init none" "--seed x" "--none" "--size"; do
   # shellcheck disable=SC2086
   message=$("$program" $bad 2>&1 >/dev/null)
   status=$?

@@ -27,7 +27,8 @@ class matrix {
   }
   // The T of tile (i, k), i >= k.
   std::span<double> t(std::size_t i, std::size_t k) const;
-  // A copy of tile (k, k) as geqrt() leaves it: what unmqr() needs is the reflectors, and tsqrt() changes only the rest.
+  // A copy of tile (k, k) as geqrt() leaves it: what unmqr() needs is the reflectors, and tsqrt() changes only the
+  // rest.
   std::span<double> reflectors(std::size_t k) const { return v_.part(k * tile_ * tile_, elements(k, k)); }
 
   void geqrt(std::size_t k) const;                                 // tile(k, k); writes t(k, k), reflectors(k)

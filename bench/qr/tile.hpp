@@ -1,8 +1,8 @@
-// QR factorization on tiles: the four computations (Buttari, Langou, Kurzak and Dongarra, Parallel Computing 35, 2009),
-// with their names in PLASMA and LAPACK, on BLAS. Tiles are stored column by column.
+// QR factorization on tiles: the four computations (Buttari, Langou, Kurzak and Dongarra, Parallel Computing 35,
+// 2009), with their names in PLASMA and LAPACK, on BLAS. Tiles are stored column by column.
 //
-// Householder reflectors are put together in panels of some columns, which are applied at once: Q = I - V T V^T, with T
-// upper triangular (Schreiber and Van Loan, 1989). A T has a row for each column of a panel, `panel` of them, and a
+// Householder reflectors are put together in panels of some columns, which are applied at once: Q = I - V T V^T, with
+// T upper triangular (Schreiber and Van Loan, 1989). A T has a row for each column of a panel, `panel` of them, and a
 // column for each column of the tile.
 #pragma once
 
@@ -15,7 +15,8 @@
 
 namespace weir::bench::orthogonal {
 
-inline constexpr int panel = 32;  // columns; narrower gives BLAS too little at a time, wider leaves it too little to do
+// Columns. Narrower gives BLAS too little at a time, wider leaves it too little to do.
+inline constexpr int panel = 32;
 
 inline std::size_t at(int row, int column, int stride) {
   return static_cast<std::size_t>(column) * static_cast<std::size_t>(stride) + static_cast<std::size_t>(row);
@@ -27,8 +28,8 @@ inline double dot(int n, const double* x, const double* y) {
   return sum;
 }
 
-// Makes the reflector that turns (alpha, x) into (beta, 0): alpha becomes beta, x the rest of v, whose first element is
-// 1. Returns tau, of H = I - tau v v^T.
+// Makes the reflector that turns (alpha, x) into (beta, 0): alpha becomes beta, x the rest of v, whose first element
+// is 1. Returns tau, of H = I - tau v v^T.
 inline double reflect(int n, double& alpha, double* x) {
   const double rest = dot(n, x, x);
   if (rest == 0) return 0;
@@ -39,7 +40,8 @@ inline double reflect(int n, double& alpha, double* x) {
   return tau;
 }
 
-// The panel's next column of T, number j, of which the products of v_j with the reflectors before it are there already.
+// The panel's next column of T, number j, of which the products of v_j with the reflectors before it are there
+// already.
 inline void complete_column(int j, double tau, double* t) {
   double* const column = t + at(0, j, panel);
   for (int i = 0; i < j; i++) {
@@ -138,7 +140,8 @@ inline void tsqrt(int m, int n, double* r, double* a, double* t) {
 // C1 (k x n) above C2 (m x n) become Q^T times that, with the Q of tsqrt() of a tile of m x k.
 inline void tsmqr(int m, int n, int k, const double* v, const double* t, double* c1, double* c2) {
   for (int first = 0; first < k; first += panel)
-    apply_stacked(m, n, std::min(panel, k - first), v + at(0, first, m), m, t + at(0, first, panel), c1 + first, k, c2, m);
+    apply_stacked(m, n, std::min(panel, k - first), v + at(0, first, m), m, t + at(0, first, panel), c1 + first, k, c2,
+                  m);
 }
 
 }  // namespace weir::bench::orthogonal

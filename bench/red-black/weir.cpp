@@ -1,5 +1,5 @@
-// red-black under weir: the tasks of seidel-2d, created colour by colour. A block's neighbours have the other colour, so
-// in() finds what the last step of these wrote.
+// red-black under weir: the tasks of seidel-2d, created colour by colour. A block's neighbours have the other colour,
+// so in() finds what the last step of these wrote.
 #include <bench/common/registry.hpp>
 #include <bench/red-black/colours.hpp>
 #include <bench/seidel-2d/program.hpp>

@@ -16,8 +16,8 @@ class seidel_2d_program : public stencil::program<2, stencil::method::seidel> {
   void spawn_private(runtime& rt, int t, std::size_t b) override {
     const auto& x = blocks(t);
     const auto halo = [&](side s) { return in(halo_of(x, b, s)); };
-    rt.spawn(named_, halo(side::north), halo(side::east), halo(side::south), in(centre(x, b)), halo(side::west), out(x[b]),
-             [this, b](auto north, auto east, auto south, auto centre, auto west, auto next) {
+    rt.spawn(named_, halo(side::north), halo(side::east), halo(side::south), in(centre(x, b)), halo(side::west),
+             out(x[b]), [this, b](auto north, auto east, auto south, auto centre, auto west, auto next) {
                seidel_2d_tile(private_tile(b, centre, next, {north, west, east, south}));
                written(pages(), next);
              });

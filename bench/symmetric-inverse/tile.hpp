@@ -1,5 +1,5 @@
-// symmetric-inverse on tiles: what it needs beside the tiles of Cholesky (cholesky/tile.hpp). Tiles are stored column by
-// column; of a tile on the diagonal only the lower triangle counts, and the rest is zero and stays so.
+// symmetric-inverse on tiles: what it needs beside the tiles of Cholesky (cholesky/tile.hpp). Tiles are stored column
+// by column; of a tile on the diagonal only the lower triangle counts, and the rest is zero and stays so.
 #pragma once
 
 #include <bench/cholesky/tile.hpp>

@@ -96,7 +96,8 @@ class Refusals(unittest.TestCase):
         self.refused("bench", "nstream", "--shared", says="nstream has no --shared")
         self.refused("bench", "nstream", "--bins", "3", says="nstream has no --bins")
         self.refused("bench", "integral-histogram", "--bins", "0", says="--bins 0")
-        self.refused("bench", "conjugate-gradient", "--size", "64x64", "--block", "8x8", says="rows of the grid are not cut")
+        self.refused("bench", "conjugate-gradient", "--size", "64x64", "--block", "8x8",
+                     says="rows of the grid are not cut")
         self.refused("bench", "conjugate-gradient", "--size", "100000x100000", says="more entries than 32 bits")
         for kernel in ["qr", "symmetric-inverse"]:
             self.refused("bench", kernel, "--size", "3000000000", says=["--size 3000000000", "BLAS"])
@@ -192,7 +193,8 @@ class Runs(unittest.TestCase):
             source = os.path.join(folder, "in.png")
             with open(source, "wb") as f:
                 f.write(png(60, 40, lambda r, c: (r * 6) ^ c))
-            result = weir("bench", "integral-histogram", "--input", source, "--block", "7x9", "--bins", "5", "--verify", "--json")
+            result = weir("bench", "integral-histogram", "--input", source, "--block", "7x9", "--bins", "5",
+                          "--verify", "--json")
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             run = json.loads(result.stdout)
             self.assertEqual((run["size"], run["bins"], run["verified"]), ([40, 60], 5, True))

@@ -201,7 +201,8 @@ def eight_nodes_bench(options):
     for kernel, problem in KERNELS.items():
         s.run(f"weir bench {kernel} {problem} --policy deferred,local --pages-check --verify --json", pages_are_placed)
     for kernel, problem in APPLICATIONS.items():
-        s.run(f"weir bench {kernel} {problem} --memory own --init inside --annotate --verify --json", results_are_right)
+        s.run(f"weir bench {kernel} {problem} --memory own --init inside --annotate --verify --json",
+              results_are_right)
     return s
 
 

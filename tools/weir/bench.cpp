@@ -204,14 +204,14 @@ void list_kernels() {
     if (k.uses.iterations) more += fmt::format(" --iterations {}", d.iterations);
     if (k.uses.clusters) more += fmt::format(" --clusters {}", d.clusters);
     if (k.uses.bins) more += fmt::format(" --bins {}", d.bins);
-    fmt::print("{:<13} {}\n{:<13}   --size {} --block {}{}   ({})\n", k.name, k.description, "", format_size(d.size), format_size(d.block), more, k.size_meaning);
+    fmt::print("{:<18} {}\n{:<18}   --size {} --block {}{}   ({})\n", k.name, k.description, "", format_size(d.size), format_size(d.block), more, k.size_meaning);
   }
-  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench overhead --help\n", "overhead", "no kernel: what one task costs, under weir and other runtimes", "");
-  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench main --help\n", "main",
+  fmt::print("{:<18} {}\n{:<18}   has options of its own: weir bench overhead --help\n", "overhead", "no kernel: what one task costs, under weir and other runtimes", "");
+  fmt::print("{:<18} {}\n{:<18}   has options of its own: weir bench main --help\n", "main",
              "no kernel: what things cost from main(), under weir and other runtimes", "");
-  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench latency --help\n", "latency", "no kernel: time of a line of memory, from node to node", "");
-  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench migration --help\n", "migration", "no kernel: threads that change buffers, while the system may move pages", "");
-  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench aggregate --help\n", "aggregate", "no kernel: coarse strings on graphs of a million tiny tasks", "");
+  fmt::print("{:<18} {}\n{:<18}   has options of its own: weir bench latency --help\n", "latency", "no kernel: time of a line of memory, from node to node", "");
+  fmt::print("{:<18} {}\n{:<18}   has options of its own: weir bench migration --help\n", "migration", "no kernel: threads that change buffers, while the system may move pages", "");
+  fmt::print("{:<18} {}\n{:<18}   has options of its own: weir bench aggregate --help\n", "aggregate", "no kernel: coarse strings on graphs of a million tiny tasks", "");
 }
 
 // `overhead`, `aggregate` and their like are subcommands beside the kernels, and none of the kernels' options applies to them.

@@ -59,7 +59,8 @@ tile block_tile(const block_layout<Dimensions>& l, std::span<const double> old, 
                 const std::array<std::span<const double>, 2 * Dimensions>& halos, const double* boundary) {
   const extent& s = l.shape;
   const std::size_t row = s.columns, plane = s.rows * row;
-  tile t{.shape = s, .old = old.data(), .old_plane = plane, .old_row = row, .next = next.data(), .next_plane = plane, .next_row = row};
+  tile t{.shape = s, .old = old.data(), .old_plane = plane, .old_row = row};
+  t.next = next.data(), t.next_plane = plane, t.next_row = row;
   // West and east have an element a row, north and south a line a plane.
   const auto set = [&](side which, std::size_t given, std::size_t plane_stride, std::size_t row_stride) {
     t.at(which) = {halos[given].empty() ? boundary : halos[given].data(), plane_stride, row_stride};
