@@ -8,19 +8,26 @@
 namespace weir::bench {
 
 // Parts of a problem, numbered so that neighbours belong together, as evenly over the workers as their number allows.
-// Whoever is told of a part wishes for its worker's node; without annotations nobody wishes for anything.
+// Without annotations nobody is told anything.
 class hand_placement {
  public:
   hand_placement() = default;
   hand_placement(const runtime& rt, bool annotate) : rt_(annotate ? &rt : nullptr) {}
 
+  // Of a task that works on a part: it should run on the part's node, and may be stolen.
   placement of(std::size_t part, std::size_t parts) const {
-    if (rt_ == nullptr) return {};
-    const std::size_t worker = part * static_cast<std::size_t>(rt_->workers()) / parts;
-    return prefer(rt_->node_of_worker(static_cast<int>(worker)));
+    return rt_ == nullptr ? placement() : prefer(node_of(part, parts));
+  }
+  // Of the task that writes it first: there and nowhere else, because that is where its pages stay.
+  placement home_of(std::size_t part, std::size_t parts) const {
+    return rt_ == nullptr ? placement() : require(node_of(part, parts));
   }
 
  private:
+  int node_of(std::size_t part, std::size_t parts) const {
+    return rt_->node_of_worker(static_cast<int>(part * static_cast<std::size_t>(rt_->workers()) / parts));
+  }
+
   const runtime* rt_ = nullptr;
 };
 

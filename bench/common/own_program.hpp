@@ -61,6 +61,10 @@ class own_program : public instance {
   task_options named(const char* name, std::size_t part, std::size_t count) const {
     return {.name = name, .affinity = by_hand_.of(part, count)};
   }
+  // Of the task that fills it.
+  task_options named_fill(std::size_t part, std::size_t count) const {
+    return {.name = "fill", .affinity = by_hand_.home_of(part, count)};
+  }
 
  private:
   void spawn_fills(runtime& rt) {

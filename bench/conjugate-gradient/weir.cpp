@@ -38,7 +38,7 @@ void program::spawn_fill(runtime& rt, std::size_t b) {
     using element = std::remove_const_t<typename decltype(part)::element_type>;
     return out(ref(std::span<element>(const_cast<element*>(part.data()), part.size())));
   };
-  rt.spawn(named("fill", b, parts()), written_by_fill(s_->values(b)), written_by_fill(s_->columns(b)),
+  rt.spawn(named_fill(b, parts()), written_by_fill(s_->values(b)), written_by_fill(s_->columns(b)),
            written_by_fill(s_->starts(b)), out(ref(s_->x(b))), out(ref(s_->r(b))), out(ref(s_->p(b))),
            out(ref(s_->q(b))), out(ref(s_->pq(b))), out(ref(s_->rr(b))), [this, b](auto...) { fill(b); });
 }

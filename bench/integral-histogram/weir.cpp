@@ -28,7 +28,8 @@ class program final : public own_program {
   std::size_t parts() const override { return x_->parts(); }
   void fill(std::size_t b) override { x_->fill(b); }
   void spawn_fill(runtime& rt, std::size_t b) override {
-    rt.spawn(named_tile("fill", b), out(ref(x_->image(b))), out(ref(x_->counts(b))), out(ref(x_->last_column(b))),
+    const task_options named = named_fill(x_->grid().position(b).rows, x_->grid().blocks.rows);
+    rt.spawn(named, out(ref(x_->image(b))), out(ref(x_->counts(b))), out(ref(x_->last_column(b))),
              out(ref(x_->last_row(b))), [this, b](auto...) { fill(b); });
   }
   int steps() const override { return options().iterations; }

@@ -22,7 +22,7 @@ class program final : public own_program {
   std::size_t parts() const override { return x_->parts(); }
   void fill(std::size_t block) override { x_->fill(block); }
   void spawn_fill(runtime& rt, std::size_t block) override {
-    rt.spawn(named("fill", block, parts()), out(ref(x_->a(block))), out(ref(x_->b(block))), out(ref(x_->c(block))),
+    rt.spawn(named_fill(block, parts()), out(ref(x_->a(block))), out(ref(x_->b(block))), out(ref(x_->c(block))),
              [this, block](auto...) { fill(block); });
   }
   int steps() const override { return options().iterations; }

@@ -75,7 +75,7 @@ class program final : public own_program {
 // Also what is made with the tile, so that all of it comes to lie together.
 void program::spawn_fill(runtime& rt, std::size_t part) {
   const std::size_t i = part / a_->tiles(), j = part % a_->tiles();
-  const task_options named = named_tile("fill", i, j);
+  const task_options named = named_fill(owners_.of(i, j), owners_.count());
   const auto body = [this, part](auto...) { fill(part); };
   if (i == j) rt.spawn(named, out(tile(i, j)), out(t(i, j)), out(ref(a_->reflectors(i))), body);
   if (i > j) rt.spawn(named, out(tile(i, j)), out(t(i, j)), body);

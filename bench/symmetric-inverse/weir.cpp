@@ -35,7 +35,7 @@ class program final : public own_program {
   void fill(std::size_t part) override { a_->fill(part); }
   void spawn_fill(runtime& rt, std::size_t part) override {
     const place p = a_->place_of(part);
-    rt.spawn(named_tile("fill", p), out(ref(a_->tile(p))), [this, part](auto) { fill(part); });
+    rt.spawn(named_fill(owners_.of(p.row, p.column), owners_.count()), out(ref(a_->tile(p))), [this, part](auto) { fill(part); });
   }
   int steps() const override { return a_->steps(); }
   void create(runtime& rt, int step) override {

@@ -203,8 +203,8 @@ class program : public instance {
       for (std::size_t b = first; b < last; b++) spawn_own_fill(rt, b, where);
   }
   void spawn_own_fill(runtime& rt, std::size_t b, placement where) {
-    task_options named = named_of("fill", b);
-    if (!options_.annotate) named.affinity = where;
+    if (options_.annotate) where = by_hand_.home_of(b / blocks_per_row(), grid_.outer(Dimensions));
+    const task_options named{.name = "fill", .affinity = where};
     if constexpr (generations == 1)
       rt.spawn(named, out(whole(own_[0][b])), [this, b](auto) { fill_own(b); });
     else
