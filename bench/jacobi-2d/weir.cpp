@@ -19,21 +19,29 @@ class program final : public base {
 
  private:
   void spawn_private(runtime& rt, int t, std::size_t b) override {
-    spawn_block(rt, named, b, blocks(t - 1), blocks(t));
-  }
-  void spawn_own(runtime& rt, int t, std::size_t b) override {
-    spawn_block(rt, named_of(named.name, b), b, own(t - 1), own(t));
-  }
-
-  template <class Blocks>
-  void spawn_block(runtime& rt, const task_options& task, std::size_t b, const Blocks& old, const Blocks& now) {
+    const auto& old = blocks(t - 1);
     const auto halo = [&](side s) { return in(halo_of(old, b, s)); };
-    rt.spawn(task, halo(side::north), halo(side::west), halo(side::east), halo(side::south), in(centre(old, b)),
-             out(whole(now[b])),
-             [this, b](auto north, auto west, auto east, auto south, auto centre, auto next) {
+    rt.spawn(named, halo(side::north), halo(side::west), halo(side::east), halo(side::south), in(centre(old, b)),
+             out(blocks(t)[b]), [this, b](auto north, auto west, auto east, auto south, auto centre, auto next) {
                jacobi_2d_tile(private_tile(b, centre, next, {north, west, east, south}));
                written(pages(), next);
              });
+  }
+
+  void spawn_own(runtime& rt, int t, std::size_t b) override {
+    const auto relax = [this, t, b](auto...) {
+      jacobi_2d_tile(own_tile(t, b));
+      written_own(t, b);
+    };
+    const task_options task = named_of(named.name, b);
+    if (blocks_are_rows()) {
+      rt.spawn(task, in(strip_above(t - 1, b)), in(strip(t - 1, b)), in(strip_below(t - 1, b)), out(strip(t, b)),
+               relax);
+      return;
+    }
+    const auto beside = [&](side s) { return in(own_beside(t - 1, b, s)); };
+    rt.spawn(task, beside(side::north), beside(side::west), beside(side::east), beside(side::south),
+             in(own_block(t - 1, b)), out(own_block(t, b)), relax);
   }
 
   void spawn_shared(runtime& rt, int t, std::size_t b) override {

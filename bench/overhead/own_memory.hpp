@@ -17,6 +17,7 @@ using value = double;
 
 inline constexpr std::size_t block_bytes = 4096;
 inline constexpr std::size_t block_values = block_bytes / sizeof(value);
+inline constexpr std::size_t tile_rows = 16, tile_values = block_values / tile_rows;
 
 // Addresses that are there, but take no memory before somebody writes to them: 16 GiB, or less where so much is
 // refused.
@@ -47,11 +48,14 @@ class own_memory {
   // For the workload's pattern, which is by_address().
   void prepare(const workload& w);
 
-  // What a column holds: a number if Values is 1, else a block.
+  // What a column holds: a number if Values is 1, else a block, or the first row of a tile.
   template <std::size_t Values>
   std::span<value> column(std::uint64_t step, std::uint32_t c) {
     return {rows_[step & 1].data() + c * Values, Values};
   }
+  // A tile: of the row's bytes seen as a matrix of tile_rows rows, in which the columns' tiles lie side by side.
+  value* matrix(std::uint64_t step) { return rows_[step & 1].data(); }
+  std::size_t stride() const { return rows_[0].size() / tile_rows; }
   // A block, and the numbers beside it, as far as there are any.
   std::span<const value> with_neighbours(std::uint64_t step, std::uint32_t c) const {
     const std::vector<value>& row = rows_[step & 1];
@@ -66,10 +70,11 @@ class own_memory {
   address_space fresh_;
 };
 
-// What a workload's columns hold, as a constant: use(std::integral_constant<std::size_t, ...>()).
+// What of a workload's columns lies side by side, as a constant: use(std::integral_constant<std::size_t, ...>()).
 template <class Use>
 void with_column_values(const workload& w, const Use& use) {
   if (w.what->values == memory::cells) use(std::integral_constant<std::size_t, 1>());
+  else if (w.what->values == memory::tiles) use(std::integral_constant<std::size_t, tile_values>());
   else use(std::integral_constant<std::size_t, block_values>());
 }
 

@@ -21,9 +21,10 @@ enum class form : std::uint8_t { independent, fib, grid };
 //
 //   cells   a number a column, side by side
 //   blocks  4 KiB a column, named whole
-//   strips  the same, but a task reads one range of the step before: its column and a number on either side
+//   tiles   the same, 16 rows of 256 bytes side by side in a matrix of as many columns of tiles
+//   strips  as blocks, but a task reads one range of the step before: its column and a number on either side
 //   fresh   no columns: each task names a line that none has named before
-enum class memory : std::uint8_t { data, cells, blocks, strips, fresh };
+enum class memory : std::uint8_t { data, cells, blocks, tiles, strips, fresh };
 
 struct pattern {
   std::string_view name, description;

@@ -23,6 +23,16 @@ struct value_check {
   void operator()(std::span<const T> input) const {
     check->expect(input.front() == step && input.back() == step);
   }
+  template <class T>
+  void operator()(weir::tile<const T> input) const {
+    (*this)(input.row(0));
+    (*this)(input.row(input.rows() - 1));
+  }
+  template <class T>
+  void operator()(weir::tile<T> output) const {
+    (*this)(output.row(0));
+    (*this)(output.row(output.rows() - 1));
+  }
   void operator()(const weir::views<const int>& inputs) const {
     for (std::size_t i = 0; i < inputs.size(); i++) (*this)(inputs[i]);
   }
@@ -154,6 +164,14 @@ class weir_under_test final : public runtime_under_test {
       s.spawn(inout(weir::ref(own_.column<Values>(0, p.column))), body_of(task));
       return;
     }
+    if (w.what->values == memory::tiles) {
+      const auto tile = [&](std::uint64_t step, std::uint32_t column) {
+        return weir::ref(
+            weir::tile(own_.matrix(step), own_.stride(), 0, tile_rows, column * tile_values, tile_values));
+      };
+      return create_with_neighbours(
+          s, p, [&](std::size_t i) { return tile(p.step + 1, p.before[i]); }, tile(p.step, p.column), task);
+    }
     const auto old = [&](std::size_t i) {
       return weir::ref(std::span<const value>(own_.column<Values>(p.step + 1, p.before[i])));
     };
@@ -162,7 +180,12 @@ class weir_under_test final : public runtime_under_test {
       s.spawn(in(weir::ref(own_.with_neighbours(p.step + 1, p.column))), out(now), body_of(task));
       return;
     }
-    switch (p.before.size()) {  // a column and those beside it
+    create_with_neighbours(s, p, old, now, task);
+  }
+  // Of a column and those beside it.
+  template <class Old, class Now, class Task>
+  void create_with_neighbours(weir::scope& s, const position& p, const Old& old, const Now& now, const Task& task) {
+    switch (p.before.size()) {
       case 0: return s.spawn(out(now), body_of(task));
       case 1: return s.spawn(in(old(0)), out(now), body_of(task));
       case 2: return s.spawn(in(old(0)), in(old(1)), out(now), body_of(task));

@@ -1,5 +1,6 @@
 // The arrays of two-dimensional stencils cut into blocks that each lie in one piece, with packed sides
-// (stencil/blocks.hpp), as weir's kernels have them in own memory; and the tasks on them that two kernels share.
+// (stencil/blocks.hpp), for depend() knows no tiles of a matrix, and blocks of their own share no pages; and the tasks
+// on them that two kernels share.
 #pragma once
 
 #include <bench/common/own_array.hpp>

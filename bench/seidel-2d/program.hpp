@@ -23,15 +23,20 @@ class seidel_2d_program : public stencil::program<2, stencil::method::seidel> {
              });
   }
 
-  // In place: whoever still reads the block's old sides runs before.
+  // In place: whoever still reads the block's old values runs before.
   void spawn_own(runtime& rt, int t, std::size_t b) override {
-    const auto& x = own(t);
-    const auto halo = [&](side s) { return in(halo_of(x, b, s)); };
-    rt.spawn(named_of(named_.name, b), halo(side::north), halo(side::east), halo(side::south), halo(side::west),
-             inout(whole(x[b])), [this, b](auto north, auto east, auto south, auto west, auto block) {
-               seidel_2d_tile(private_tile(b, block, block, {north, west, east, south}));
-               written(pages(), block);
-             });
+    const auto relax = [this, t, b](auto...) {
+      seidel_2d_tile(own_tile(t, b));
+      written_own(t, b);
+    };
+    const task_options task = named_of(named_.name, b);
+    if (blocks_are_rows()) {
+      rt.spawn(task, in(strip_below(t, b)), in(strip_above(t, b)), inout(strip(t, b)), relax);
+      return;
+    }
+    const auto beside = [&](side s) { return in(own_beside(t, b, s)); };
+    rt.spawn(task, beside(side::north), beside(side::east), beside(side::south), beside(side::west),
+             inout(own_block(t, b)), relax);
   }
 
   void spawn_shared(runtime& rt, int t, std::size_t b) override {

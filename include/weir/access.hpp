@@ -4,19 +4,23 @@
 //   out(x)    writes a new version; placed where its writer runs               body gets std::span<T>
 //   inout(x)  updates in place, once earlier readers are done                  body gets std::span<T>
 //
+// commutative(x) and concurrent(x) (weir/group_access.hpp) update in place, too, without an order among each other.
+//
 // Data stay where they are while a task runs. Between two tasks that update them they may move to another node's
 // memory.
 //
 // in(x) and out(x) of the same datum in one task read the old version and write a new one. Groups
 // (in(std::vector<data<T>>), of ranges in(std::vector<memory_range<T>>), or of streams with pop_each and push_each)
-// give the body a weir::views<T>. ref(span) is user memory: dependences by address range, no renaming. It stays where
-// it is; tasks are placed by where that is, and by policy `local` those that write it first are dealt out to all
-// nodes.
+// give the body a weir::views<T>; groups of tiles, in(std::vector<memory_tile<T>>), a weir::views<tile<T>>.
+// ref(span) is user memory: dependences by address range, no renaming. It stays where it is; tasks are placed by
+// where that is, and by policy `local` those that write it first are dealt out to all nodes. ref(tile(matrix,
+// stride, first_row, rows, first_column, columns)) is a block of a row-major matrix (tile.hpp).
 #pragma once
 
 #include <weir/data.hpp>
 #include <weir/detail/wrong_call.hpp>
 #include <weir/stream.hpp>
+#include <weir/tile.hpp>
 
 #include <span>
 #include <type_traits>
@@ -29,10 +33,15 @@ template <class T>
 struct memory_range {
   std::span<T> memory;
 };
+// A block of a matrix of the program, the same.
+template <class T>
+struct memory_tile {
+  tile<T> memory;
+};
 
 namespace detail {
 
-enum class access_mode : std::uint8_t { in, out, inout };
+enum class access_mode : std::uint8_t { in, out, inout, commutative, concurrent };
 
 template <class T, access_mode Mode>
 struct datum_access {
@@ -57,13 +66,31 @@ struct address_group_access {
   std::span<const memory_range<T>> members;
 };
 
+template <class T, access_mode Mode>
+struct tile_access {
+  tile<T> named;
+};
+template <class T, access_mode Mode>
+struct tile_group_access {
+  std::span<const memory_tile<T>> members;
+};
+
 template <class T> inline constexpr bool is_span = false;
 template <class T, std::size_t N> inline constexpr bool is_span<std::span<T, N>> = true;
+template <class T> inline constexpr bool is_tile = false;
+template <class T> inline constexpr bool is_tile<tile<T>> = true;
 template <class T> inline constexpr bool is_handle = false;
 template <class T> inline constexpr bool is_handle<data<T>> = true;
 template <class T> inline constexpr bool is_handle<slice<T>> = true;
 template <class T> inline constexpr bool is_handle<stream<T>> = true;
 template <class T> inline constexpr bool is_handle<memory_range<T>> = true;
+template <class T> inline constexpr bool is_handle<memory_tile<T>> = true;
+
+// A task announces a version of what it writes alone. What it shares with a group is read and written by all of that.
+inline constexpr bool is_of_group(access_mode m) {
+  return m == access_mode::commutative || m == access_mode::concurrent;
+}
+inline constexpr bool has_version(access_mode m) { return m == access_mode::out || m == access_mode::inout; }
 
 template <class T>
 constexpr void check_is_memory() {
@@ -125,6 +152,8 @@ template <class T> memory_range<T> ref(T& object) {
   detail::check_is_memory<T>();
   return {std::span<T>(&object, 1)};
 }
+// A block of a matrix (tile.hpp).
+template <class T> memory_tile<T> ref(tile<T> block) { return {block}; }
 
 template <class T>
 detail::address_access<const T, detail::access_mode::in> in(const memory_range<T>& r) {
@@ -137,6 +166,19 @@ detail::address_access<T, detail::access_mode::out> out(const memory_range<T>& r
 template <class T>
 detail::address_access<T, detail::access_mode::inout> inout(const memory_range<T>& r) {
   return {r.memory.data(), r.memory.size()};
+}
+
+template <class T>
+detail::tile_access<const T, detail::access_mode::in> in(const memory_tile<T>& t) {
+  return {t.memory};
+}
+template <class T>
+detail::tile_access<T, detail::access_mode::out> out(const memory_tile<T>& t) {
+  return {t.memory};
+}
+template <class T>
+detail::tile_access<T, detail::access_mode::inout> inout(const memory_tile<T>& t) {
+  return {t.memory};
 }
 
 // Groups: any number of ranges of one type, known when the task is spawned; they may overlap. spawn() looks at the
@@ -166,12 +208,40 @@ detail::address_group_access<T, detail::access_mode::inout> inout(std::span<cons
   return {g};
 }
 
+// The same of tiles, which may be of several matrices. Bodies get a weir::views<tile<T>>.
+template <class T>
+detail::tile_group_access<T, detail::access_mode::in> in(const std::vector<memory_tile<T>>& g) {
+  return {g};
+}
+template <class T>
+detail::tile_group_access<T, detail::access_mode::in> in(std::span<const memory_tile<T>> g) {
+  return {g};
+}
+template <class T>
+detail::tile_group_access<T, detail::access_mode::out> out(const std::vector<memory_tile<T>>& g) {
+  return {g};
+}
+template <class T>
+detail::tile_group_access<T, detail::access_mode::out> out(std::span<const memory_tile<T>> g) {
+  return {g};
+}
+template <class T>
+detail::tile_group_access<T, detail::access_mode::inout> inout(const std::vector<memory_tile<T>>& g) {
+  return {g};
+}
+template <class T>
+detail::tile_group_access<T, detail::access_mode::inout> inout(std::span<const memory_tile<T>> g) {
+  return {g};
+}
+
 template <class T> detail::refused out(const memory_range<const T>&) { return detail::refuse_constant<T>(); }
 template <class T>
 detail::refused out(const std::vector<memory_range<const T>>&) {
   return detail::refuse_constant<T>();
 }
 template <class T> detail::refused out(std::span<const memory_range<const T>>) { return detail::refuse_constant<T>(); }
+template <class T> detail::refused out(const memory_tile<const T>&) { return detail::refuse_constant<T>(); }
+template <class T> detail::refused inout(const memory_tile<const T>&) { return detail::refuse_constant<T>(); }
 template <class T> detail::refused inout(const memory_range<const T>&) { return detail::refuse_constant<T>(); }
 template <class T>
 detail::refused inout(const std::vector<memory_range<const T>>&) {
@@ -179,6 +249,22 @@ detail::refused inout(const std::vector<memory_range<const T>>&) {
 }
 template <class T>
 detail::refused inout(std::span<const memory_range<const T>>) {
+  return detail::refuse_constant<T>();
+}
+template <class T>
+detail::refused out(const std::vector<memory_tile<const T>>&) {
+  return detail::refuse_constant<T>();
+}
+template <class T>
+detail::refused out(std::span<const memory_tile<const T>>) {
+  return detail::refuse_constant<T>();
+}
+template <class T>
+detail::refused inout(const std::vector<memory_tile<const T>>&) {
+  return detail::refuse_constant<T>();
+}
+template <class T>
+detail::refused inout(std::span<const memory_tile<const T>>) {
   return detail::refuse_constant<T>();
 }
 
@@ -212,7 +298,8 @@ template <class Call = void> detail::refused inout(detail::anything) {
   return {};
 }
 template <class T>
-  requires(!std::is_lvalue_reference_v<T> && !detail::is_span<std::remove_const_t<T>>)
+  requires(!std::is_lvalue_reference_v<T> && !detail::is_span<std::remove_const_t<T>> &&
+           !detail::is_tile<std::remove_const_t<T>>)
 detail::refused ref(T&&) {
   static_assert(detail::never<T>,
                 "weir: ref() of a temporary: the task would use memory that is gone; expected a variable, vector or "

@@ -28,6 +28,9 @@ namespace weir {
 namespace memory {
 class regions;
 }
+namespace flow {
+class user_places;
+}
 
 // The machine, as a policy sees it. Nodes and workers are numbered from 0 up.
 struct policy_machine {
@@ -53,11 +56,14 @@ class task_view {
   struct part {
     std::uint64_t bytes;
     int node;      // where they lie; negative: nowhere yet, or on several nodes
-    bool updated;  // an inout() of data: they are written there, too
+    bool updated;  // an inout(), commutative() or concurrent() of data: they are written there, too
   };
 
-  // `known`: where the program's own memory lies; null: nobody keeps that.
-  explicit task_view(detail::frame& f, const memory::regions* known = nullptr) : frame_(&f), regions_(known) {}
+  // `known`: where the program's own memory lies; null: nobody keeps that. `found`: what of it was looked up for this
+  // task; null: nothing yet.
+  explicit task_view(detail::frame& f, const memory::regions* known = nullptr,
+                     const flow::user_places* found = nullptr)
+      : frame_(&f), regions_(known), found_(found) {}
   const char* name() const { return frame_->display_name(); }
   int priority() const { return frame_->priority; }
   bool has_data() const { return !frame_->has_no_data(); }
@@ -75,6 +81,7 @@ class task_view {
   }
   detail::frame& frame() const { return *frame_; }             // weir's own
   const memory::regions* regions() const { return regions_; }  // likewise
+  const flow::user_places* found() const { return found_; }    // likewise
 
  private:
   template <class F>
@@ -86,6 +93,7 @@ class task_view {
 
   detail::frame* frame_;
   const memory::regions* regions_;
+  const flow::user_places* found_;
 };
 
 // One object for each runtime. Questions are asked by all threads at once, so what a policy remembers is its own to

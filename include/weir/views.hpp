@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weir/detail/frame.hpp>
+#include <weir/tile.hpp>
 
 #include <compare>
 #include <cstddef>
@@ -15,17 +16,22 @@ namespace weir {
 namespace detail {
 
 // What a group's members are.
-enum class group_of : std::uint8_t { data_or_windows, own_memory };
+enum class group_of : std::uint8_t { data_or_windows, own_memory, shared_data };  // the last: updated by several tasks
+
+// What is handed out for one of them.
+template <class T> struct group_member { using type = std::span<T>; };
+template <class T> struct group_member<tile<T>> { using type = tile<T>; };
 
 }  // namespace detail
 
 // A random-access range of std::span<T>, made when they are asked for: views[i] costs a few instructions, so a loop
 // over elements takes the span first. Copies are as good as the original. Valid while the task's body runs. T is const
-// where the task only reads.
+// where the task only reads. views<tile<T>> is a range of tiles.
 template <class T>
 class views {
  public:
   class iterator;
+  using member = typename detail::group_member<T>::type;
 
   views(detail::frame* f, unsigned first, unsigned count, detail::group_of what = detail::group_of::data_or_windows)
       : frame_(f), count_(count), first_(static_cast<std::uint16_t>(first)), what_(what) {}
@@ -33,11 +39,12 @@ class views {
   std::size_t size() const noexcept { return count_; }
   bool empty() const noexcept { return count_ == 0; }
   // i < size().
-  std::span<T> operator[](std::size_t i) const noexcept;
+  member operator[](std::size_t i) const noexcept;
   iterator begin() const noexcept { return {*this, 0}; }
   iterator end() const noexcept { return {*this, static_cast<std::ptrdiff_t>(count_)}; }
 
  private:
+  std::span<T> span_at(unsigned index) const noexcept;
   detail::frame* frame_;
   std::uint32_t count_;
   std::uint16_t first_;  // of the task's accesses, or of its versions
@@ -48,7 +55,7 @@ class views {
 template <class T>
 class views<T>::iterator {
  public:
-  using value_type = std::span<T>;
+  using value_type = member;
   using difference_type = std::ptrdiff_t;
   using iterator_category = std::input_iterator_tag;  // of C++17, which wants references
   using iterator_concept = std::random_access_iterator_tag;

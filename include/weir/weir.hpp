@@ -2,7 +2,8 @@
 //
 //   data     a logical array the runtime places; a sequence of versions
 //   version  the value one task wrote: written once, then read any number of times
-//   access   what a task does with a datum, a stream window or user memory: in, out, inout, and how many bytes
+//   access   what a task does with a datum, a stream window or user memory, and with how many of its bytes: in, out,
+//            inout, commutative, concurrent
 //   task     a callable and its accesses: created, waiting, ready, placed, running, done
 //   stream   an unbounded FIFO through which concurrently created producers and consumers find each other
 //   scope    the tasks spawned through it, waited for together
@@ -19,6 +20,7 @@
 #include <weir/data.hpp>
 #include <weir/error.hpp>
 #include <weir/graph.hpp>
+#include <weir/group_access.hpp>
 #include <weir/numa.hpp>
 #include <weir/parallel.hpp>
 #include <weir/policy.hpp>
@@ -27,4 +29,5 @@
 #include <weir/statistics.hpp>
 #include <weir/stream.hpp>
 #include <weir/task.hpp>
+#include <weir/tile.hpp>
 #include <weir/views.hpp>

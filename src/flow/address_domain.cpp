@@ -1,7 +1,10 @@
 // Dependences by address: tasks whose ranges are not all exact repeats, each of another record.
 #include "flow/address_domain.hpp"
 
+#include "flow/access_group.hpp"
+
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 namespace weir::flow {
@@ -13,11 +16,6 @@ constexpr std::size_t most_parts_at_rest = 8;
 // More accesses than this are told apart by numbers in their records.
 constexpr unsigned most_compared = 8;
 
-part_use use_of(const access& a) {
-  if (a.kind() == waiter_kind::read) return part_use::read;
-  return a.kind() == waiter_kind::update ? part_use::update : part_use::overwrite;
-}
-
 void set_kind(frame* f, access& a, waiter_kind kind) {
   a.target = reinterpret_cast<std::uintptr_t>(f) | static_cast<std::uintptr_t>(kind);
 }
@@ -25,9 +23,10 @@ void set_kind(frame* f, access& a, waiter_kind kind) {
 // Others, or its parts, do for this one what orders the task.
 void cover(frame* f, access& a) {
   constexpr waiter_kind covered[] = {waiter_kind::covered_read, waiter_kind::covered_update,
-                                     waiter_kind::covered_overwrite};
-  const part_use use = use_of(a);
-  if (use != part_use::read) f->version_at(a.extra())->be_unused();
+                                     waiter_kind::covered_overwrite, waiter_kind::covered_read,
+                                     waiter_kind::covered_read};
+  const part_use use = part_use_of(a);
+  if (has_version(use)) f->version_at(a.extra())->be_unused();
   set_kind(f, a, covered[static_cast<int>(use)]);
   a.parts = nullptr;
 }
@@ -48,7 +47,56 @@ bool address_domain::any_twice(frame* f) {
   return false;
 }
 
+// Two that overlap have records in common.
+bool address_domain::any_overlap(frame* f) {
+  for (access *a = f->access_at(0), *end = a + f->accesses; a != end; a++)
+    for (const access* b = a + 1; names_range(*f, *a) && b != end; b++)
+      if (names_range(*f, *b) && a->offset() < b->offset() + b->bytes && b->offset() < a->offset() + a->bytes)
+        return true;
+  return false;
+}
+
+// The usual task that has parts: few ranges, which do not overlap, and what makes them up is known. False: it is
+// another one, and nothing has happened.
+template <class Noted>
+bool address_domain::use_known(context& c, frame* f, frame*& parts, const Noted& noted) {
+  if (f->accesses > most_compared || any_overlap(f)) return false;
+  std::array<range_table::found, most_compared> known;
+  std::size_t reads = 0, writes = 0;
+  for (unsigned i = 0; i < f->accesses; i++) {
+    const access& a = *f->access_at(i);
+    if (!names_range(*f, a)) continue;
+    known[i] = table_.find(a.offset(), a.bytes);
+    if (known[i].record != nullptr) continue;
+    if (known[i].parts == nullptr || !table_.is_up_to_date(*known[i].parts)) return false;
+    const std::size_t n = known[i].parts->all.size();
+    if (a.kind() == waiter_kind::read) reads += n;
+    else if (n <= most_parts_at_rest) writes += n;
+    else return false;
+  }
+  parts_builder builder(c, f, reads, writes);
+  access* first_covered = nullptr;
+  for (unsigned i = 0; i < f->accesses; i++) {
+    access& a = *f->access_at(i);
+    if (known[i].record != nullptr) {
+      noted(*known[i].record);
+      bind(f, a, *known[i].record);
+    } else if (known[i].parts != nullptr) {
+      for (const range_parts::part& p : known[i].parts->all) {
+        noted(*p.record);
+        builder.add(*p.record, part_use_of(a));
+      }
+      cover(f, a);
+      if (first_covered == nullptr) first_covered = &a;
+    }
+  }
+  if (first_covered != nullptr) first_covered->parts = parts = builder.take();
+  return true;
+}
+
 frame* address_domain::resolve_parts(context& c, frame* f) {
+  const auto note = [now = table_.now()](range_record& r) { r.note_named(now); };
+  if (frame* parts = nullptr; use_known(c, f, parts, note)) return parts;
   if (!list_uses(f, false)) {
     make_records(c, f);
     list_uses(f, true);
@@ -56,6 +104,24 @@ frame* address_domain::resolve_parts(context& c, frame* f) {
   }
   if (named_twice_) join_uses();
   return bind_uses(c, f);
+}
+
+bool address_domain::resolve_known(context& c, frame* f, frame*& parts) {
+  table_.tick_among(c);
+  const auto later = [](const range_record&) {};
+  const bool known = (f->unusual & tiles_matter_) != 0 ? bind_known(f, false)
+                                                       : bind_ranges(f, later) || use_known(c, f, parts, later);
+  if (!known)
+    for_each_range(f, [](std::uint32_t, access& a) { a.wanted = nullptr; });
+  return known;
+}
+
+void address_domain::note_named(frame* f, frame* parts) const {
+  const std::uint32_t now = table_.now();
+  for_each_range(f, [&](std::uint32_t, access& a) {
+    if (!detail::is_covered(a.kind())) range_record::note_named(*a.wanted, now);
+  });
+  for_each_part(parts, [&](access& a) { range_record::note_named(*a.wanted, now); });
 }
 
 // Parts that are what the access needs now.
@@ -100,7 +166,7 @@ bool address_domain::list_uses(frame* f, bool by_address) {
     access& a = *f->access_at(i);
     if (!names_range(*f, a) || a.bytes == 0) continue;
     const std::size_t before = uses_.size();
-    const auto list = [&, how = use_of(a)](range_record& r) {
+    const auto list = [&, how = part_use_of(a)](range_record& r) {
       named_twice_ |= std::exchange(r.named_by, task) == task;
       r.note_named(table_.now());
       uses_.push_back({&r, i, how});
@@ -149,21 +215,26 @@ void address_domain::join_uses() {
   count_parts_anew();
 }
 
-// One that writes, if any does. It reads, too, if any does.
+// One that writes, if any does. It reads, too, if any does. What is of a group, and more, is an update.
 void address_domain::keep_one(std::size_t first, std::size_t end) {
   std::size_t kept = first;
-  bool reads = false;
+  bool reads = false, of_group = false, differ = false;
   for (std::size_t i = first; i < end; i++) {
-    reads |= uses_[i].how != part_use::overwrite;
-    if (uses_[kept].how == part_use::read) kept = i;
+    const part_use how = uses_[i].how;
+    reads |= how != part_use::overwrite;
+    of_group |= how == part_use::commutative || how == part_use::concurrent;
+    differ |= how != uses_[first].how;
+    if (!has_version(uses_[kept].how) && how != part_use::read) kept = i;
   }
   for (std::size_t i = first; i < end; i++)
     if (i != kept) uses_[i].record = nullptr;
-  if (uses_[kept].how == part_use::overwrite && reads) uses_[kept].how = part_use::update;
+  use& u = uses_[kept];
+  u.only_as_part |= of_group && differ && !has_version(u.how);
+  if ((u.how == part_use::overwrite && reads) || (of_group && differ)) u.how = part_use::update;
 }
 
 bool address_domain::needs_no_parts(std::size_t first, std::size_t end) const {
-  return end == first + 1 && uses_[first].record != nullptr;
+  return end == first + 1 && uses_[first].record != nullptr && !uses_[first].only_as_part;
 }
 
 // Where the uses of the access end whose first one is this.
@@ -179,7 +250,7 @@ void address_domain::count_parts_anew() {
     for (std::size_t u = first; u < end && !needs_no_parts(first, end); u++) {
       if (uses_[u].record == nullptr) continue;
       parts_++;
-      if (uses_[u].how != part_use::read) written_parts_++;
+      if (has_version(uses_[u].how)) written_parts_++;
     }
     first = end;
   }
@@ -188,7 +259,7 @@ void address_domain::count_parts_anew() {
 // Accesses with one record, which is theirs alone, are as those to data. Of the others the parts are returned, and the
 // first of them has these.
 frame* address_domain::bind_uses(context& c, frame* f) {
-  parts_builder builder(c, f, parts_, written_parts_);
+  parts_builder builder(c, f, parts_ - written_parts_, written_parts_);
   access* first_covered = nullptr;
   std::size_t first = 0;
   for_each_range(f, [&](std::uint32_t i, access& a) {
@@ -222,7 +293,7 @@ class held_domain {
 
  private:
   const creating creating_;
-  std::unique_lock<spin_lock> lock_;
+  std::unique_lock<domain_lock> lock_;
 };
 
 }  // namespace

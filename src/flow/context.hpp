@@ -88,6 +88,7 @@ struct shared {
   std::unique_ptr<stream_registry> streams;
   creation_right creation;
   flow::solitude solitude;
+  spin_lock several_tokens;  // of who takes more than one token (tokens.hpp)
 };
 
 // One per thread that creates or executes tasks; used by one thread at a time.
@@ -105,6 +106,8 @@ struct context {
   bool alone = false;           // while it is inside: nobody else is, nor can be
   const bool seen_busy;         // a worker: while it creates tasks nobody thinks that all is quiet
   ready_list ready;
+  std::uint32_t unnoted_ticks = 0;  // of range_table::tick_among()
+  bool knew_ranges = true;      // the ranges of the last task that it created among others were all known
 };
 
 // Held by whoever changes a version's counts or lists. Not nested.

@@ -4,6 +4,7 @@
 // caller decides where it runs. README.md has the life of a version and the proof that it is handed on safely.
 #pragma once
 
+#include "flow/access_group.hpp"
 #include "flow/address_domain.hpp"
 #include "flow/context.hpp"
 #include "flow/frames.hpp"

@@ -82,10 +82,7 @@ class flow_test : public ::testing::Test {
   void collect() {
     while (frame* f = c.ready.pop()) ready_.push_back(f);
   }
-  void forget(datum& d) {
-    if (d.current != nullptr) let_current_go(c, *d.current, d.readers);
-    d.current = nullptr;
-  }
+  void forget(datum& d) { let_current_go(c, d); }
   std::int64_t live() {
     c.buffers.flush_counts();
     return c.common.buffers.live_bytes();

@@ -33,10 +33,19 @@ inline void free_frame(context& c, frame* f) noexcept {
 // Whether an access is to user memory; before the task is matched, and after.
 inline bool names_range(frame& f, const access& a) {
   switch (a.kind()) {
-    case waiter_kind::read: return a.extra() == access::reads_range;
+    case waiter_kind::read: return (a.extra() & access::reads_range) != 0;
     case waiter_kind::update: return f.version_at(a.extra())->kind == detail::version_kind::range;
     default: return a.kind() == waiter_kind::overwrite || detail::is_covered(a.kind());
   }
+}
+
+// Of an access to user memory, also after matching: the shape behind it, if it names a tile; else null.
+inline const access* shape_of(const access& a) {
+  frame& f = *a.task();
+  if ((f.unusual & frame::has_tiles) == 0) [[likely]]
+    return nullptr;
+  const access* const next = &a + 1;
+  return next != f.access_at(f.accesses) && next->kind() == waiter_kind::shape ? next : nullptr;
 }
 
 // Name of the task to blame for what this one did not produce.

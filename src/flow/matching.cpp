@@ -1,6 +1,8 @@
 // Whether tasks can be matched: what is wrong with those that cannot, said in one sentence.
 #include "flow/matching.hpp"
 
+#include "flow/access_group.hpp"
+
 #include <weir/error.hpp>
 
 #include <string>
@@ -17,14 +19,17 @@ std::string described(const frame* f, const datum* d) {
 
 // A datum in more than one access of a task: several reads, or reads and one new version, make sense.
 void check_twice(frame* f, datum* d) {
-  int reads = 0, writes = 0, updates = 0;
+  int reads = 0, writes = 0, updates = 0, in_groups = 0;
   for (unsigned i = 0; i < f->accesses; i++) {
     const access& a = *f->access_at(i);
-    if (a.kind() == waiter_kind::read && a.wanted == d) reads++;
+    if (a.kind() == waiter_kind::read && a.wanted == d) (is_of_group(a) ? in_groups : reads)++;
     if (a.kind() == waiter_kind::update && a.wanted == d) updates++;
   }
   for (unsigned i = 0; i < f->versions; i++)
     if (f->version_at(i)->kind == version_kind::replace && f->version_at(i)->owner == d) writes++;
+  if (in_groups > 0 && in_groups + reads + writes + updates > 1)
+    throw usage_error(described(f, d) +
+                      " is named by commutative() or concurrent() and once more; name it in one access");
   if (writes + updates > 1)
     throw usage_error(described(f, d) + " is written by more than one access; name it in one out() or inout()");
   if (updates > 0 && reads > 0)
@@ -36,6 +41,8 @@ void check_twice(frame* f, datum* d) {
   throw usage_error(described(f, d) +
                     " is read, but no task writes it before; write it with out(), or make it from values");
 }
+
+bool is_of_data_group(const access& a) { return is_of_group(a) && (a.extra() & access::reads_range) == 0; }
 
 void release_outputs(context& c, frame* f) noexcept {
   for (unsigned i = 0; i < f->versions; i++) release_buffer(c, *f->version_at(i));
@@ -49,17 +56,18 @@ void throw_foreign(const char* task, const char* kind, const char* name) {
       " belongs to another weir::runtime; a task may name what was made by the runtime that it is spawned in");
 }
 
-void throw_unusable(const context& c, frame* f, datum* d) {
+void make_usable(context& c, frame* f, datum* d) {
   check_runtime(c, f, *d);
-  throw_unwritten(f, d);
+  if (d->group() == nullptr) throw_unwritten(f, d);
+  close_group(c, *d);
 }
 
-void validate_accesses(const context& c, frame* f) {
+void validate_accesses(context& c, frame* f) {
   for (unsigned i = 0; i < f->accesses; i++) {
     const access& a = *f->access_at(i);
-    if (a.kind() == waiter_kind::read && a.wanted->runtime != c.common.runtime) [[unlikely]]
-      throw_unusable(c, f, a.wanted);
-    if (a.kind() <= waiter_kind::update && a.wanted->current == nullptr) [[unlikely]] throw_unusable(c, f, a.wanted);
+    if (a.kind() == waiter_kind::read) check_runtime(c, f, *a.wanted);
+    if (a.kind() <= waiter_kind::update && a.wanted->current == nullptr) [[unlikely]]
+      if (!is_of_group(a) || a.wanted->group() == nullptr) make_usable(c, f, a.wanted);
     if (a.kind() == waiter_kind::window || a.kind() == waiter_kind::skip)
       check_runtime(c, f, *static_cast<const stream_state*>(a.stream));
   }
@@ -72,7 +80,8 @@ void validate_accesses(const context& c, frame* f) {
 
 void validate_repetitions(frame* f) {
   for (unsigned i = 0; i < f->accesses; i++)
-    if (f->access_at(i)->kind() == waiter_kind::update) check_twice(f, f->access_at(i)->wanted);
+    if (const access& a = *f->access_at(i); a.kind() == waiter_kind::update || is_of_data_group(a))
+      check_twice(f, a.wanted);
   for (unsigned i = 0; i < f->versions; i++)
     if (f->version_at(i)->kind == version_kind::replace) check_twice(f, static_cast<datum*>(f->version_at(i)->owner));
 }

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 namespace weir::flow {
@@ -20,7 +19,9 @@ class resource_set {
  public:
   struct locked {};
   explicit resource_set(frame* f) { collect(f); }
-  resource_set(context& c, frame* f, locked) : context_(&c) {
+  // `ranges`: and the records of its ranges, with its parts, which others may use that share their domain.
+  resource_set(context& c, frame* f, locked, bool ranges = false, frame* parts = nullptr)
+      : context_(&c), ranges_(ranges), parts_(parts) {
     collect(f);
     if (try_all()) return;
     collect(f);
@@ -41,7 +42,8 @@ class resource_set {
 
  private:
   void collect(frame* f) {
-    const std::size_t most = std::size_t{f->versions} + f->accesses;
+    std::size_t most = std::size_t{f->versions} + f->accesses;
+    for (const frame* p = parts_; p != nullptr; p = p->next) most += p->accesses;
     if (most > inline_.size() && many_ == nullptr) {
       many_ = std::make_unique<resource*[]>(most);
       held_ = many_.get();
@@ -50,13 +52,15 @@ class resource_set {
     const access* a = f->access_at(0);
     for (const access* end = a + f->accesses; a != end; a++) {
       const waiter_kind kind = a->kind();
-      // An updated datum comes with its version. The lock of their domain is enough for ranges.
-      if (kind == waiter_kind::read && a->extra() != access::reads_range) *to++ = a->wanted;
+      // An updated datum comes with its version. The lock of their domain is enough for ranges if it is not shared.
+      if (kind == waiter_kind::read && (ranges_ || (a->extra() & access::reads_range) == 0)) *to++ = a->wanted;
       else if (kind == waiter_kind::window || kind == waiter_kind::skip) *to++ = a->stream;
     }
     version* v = f->version_at(0);
     for (const version* end = v + f->versions; v != end; v++)
-      if (v->kind < detail::version_kind::range) *to++ = v->owner;
+      if (v->kind < detail::version_kind::range || (ranges_ && v->kind == detail::version_kind::range))
+        *to++ = v->owner;
+    for_each_part(parts_, [&](const access& part) { *to++ = part.wanted; });
     count_ = static_cast<std::size_t>(to - held_);
   }
 
@@ -90,6 +94,8 @@ class resource_set {
   }
 
   context* const context_ = nullptr;  // null: nothing is locked
+  const bool ranges_ = false;
+  frame* const parts_ = nullptr;
   std::array<resource*, 16> inline_;
   std::unique_ptr<resource*[]> many_;
   resource** held_ = inline_.data();
@@ -120,26 +126,58 @@ class matching_right {
 class ranges_right {
  public:
   ranges_right(context& c, frame* f);
-  ~ranges_right() {
-    if (parts_ != nullptr) free_parts(context_, parts_);
-  }
   ranges_right(const ranges_right&) = delete;
   ranges_right& operator=(const ranges_right&) = delete;
   // What the task accesses beside its records; null: nothing.
-  frame* parts() const { return parts_; }
+  frame* parts() const { return parts_.first; }
   // From now on it goes with the task.
-  frame* take_parts() { return std::exchange(parts_, nullptr); }
+  frame* take_parts() { return std::exchange(parts_.first, nullptr); }
   bool any_named_twice(frame* f) { return locks_ ? locks_->any_named_twice() : resource_set(f).any_named_twice(); }
+  bool any_group_is_open() { return domain_.open_groups() != 0; }
 
  private:
+  // As long as there are several creators: of the domain, shared or not.
+  class domain_hold {
+   public:
+    void share(context& c, address_domain& d) {
+      d.lock.lock_shared(c.creator);
+      domain_ = &d;
+      shared_by_ = c.creator;
+    }
+    void take(address_domain& d) {
+      d.lock.lock();
+      domain_ = &d;
+    }
+    void let_go() {
+      if (domain_ == nullptr) return;
+      shared_by_ != 0 ? domain_->lock.unlock_shared(shared_by_) : domain_->lock.unlock();
+      domain_ = nullptr;
+      shared_by_ = 0;
+    }
+    ~domain_hold() { let_go(); }
+
+   private:
+    address_domain* domain_ = nullptr;
+    std::uint32_t shared_by_ = 0;  // which creator; 0: it is held alone
+  };
+  void resolve_among_others(frame*);
+
   context& context_;
+  address_domain& domain_;
   const creating creating_;
-  std::unique_lock<spin_lock> domain_lock_;
+  domain_hold hold_;
   std::optional<resource_set> locks_;
-  frame* parts_ = nullptr;
+  struct untaken_parts {
+    context& common;
+    frame* first = nullptr;
+    ~untaken_parts() {
+      if (first != nullptr) free_parts(common, first);
+    }
+  } parts_{context_};
 };
 
-[[noreturn]] void throw_unusable(const context&, frame*, datum*);
+// A datum of another runtime, or that has no current version. If it has an open group, that is closed; else throws.
+[[gnu::cold]] void make_usable(context&, frame*, datum*);
 [[noreturn]] void throw_foreign(const char* task, const char* kind, const char* name);
 
 inline void check_runtime(const context& c, const frame* f, const datum& d) {
@@ -149,15 +187,22 @@ inline void check_runtime(const context& c, const frame* f, const stream_state& 
   if (s.runtime != c.common.runtime) [[unlikely]] throw_foreign(f->display_name(), "stream", s.name);
 }
 // Whether a task can be matched; throws usage_error if not.
-void validate_accesses(const context&, frame*);
+void validate_accesses(context&, frame*);
 // Of a task that names something twice.
 void validate_repetitions(frame*);
 template <class Right>
-void validate(const context& c, frame* f, Right& held) {
+void validate(context& c, frame* f, Right& held) {
   validate_accesses(c, f);
   // In and out of the same datum, the common reason to name one twice, is right.
   const bool may_be_wrong = f->versions > 1 || ((f->unusual & frame::has_updates) != 0 && f->accesses > 1);
   if (may_be_wrong && held.any_named_twice(f)) validate_repetitions(f);
+}
+
+// The same of a task with accesses of groups.
+template <class Right>
+void validate_all(context& c, frame* f, Right& held) {
+  validate_accesses(c, f);
+  if (held.any_named_twice(f)) validate_repetitions(f);
 }
 
 // Throws std::bad_alloc, and then there are none.
@@ -230,7 +275,7 @@ inline void note_failure(frame* f, version& there) {
   if (there.failed) [[unlikely]] f->skipped_because.store(failure_of(there.producer()), std::memory_order_relaxed);
 }
 
-// As submit(), of a task that names user memory and no streams.
+// As submit(), of a task that names user memory, and neither streams nor groups.
 bool submit_ranges(context&, frame*);
 
 }  // namespace weir::flow

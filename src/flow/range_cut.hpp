@@ -11,11 +11,13 @@ namespace weir::flow {
 
 class range_table;
 
-// For so many pieces, two or three. Throws std::bad_alloc.
+// For so many pieces, two or more. Throws std::bad_alloc.
 frame* make_cut(context&, unsigned pieces);
-// The pieces' records are in the table, the whole's is not. Gives each the version that it begins with; the whole is
+// The pieces' records are in their maps, the whole's is not. Gives each the version that it begins with; the whole is
 // given back to the table when nobody uses it.
 void begin_cut(context&, frame* cut, range_table&, range_record& whole,
                std::span<range_record* const> pieces) noexcept;
+// One of the two things that a cut waits for has happened.
+void continue_cut(context&, const waiter&, const char* cause);
 
 }  // namespace weir::flow

@@ -124,11 +124,17 @@ range_index::place range_index::descend(std::uintptr_t address, path& p) const {
 }
 
 const range_index::place& range_index::place_of(std::uintptr_t address) {
-  if (!recent_.has(address)) {
+  place& known = recent_[(address >> recent_shift) % recent_places];
+  if (!known.has(address)) {
     path p;
-    recent_ = descend(address, p);
+    known = descend(address, p);
   }
-  return recent_;
+  return known;
+}
+
+void range_index::forget_place(const leaf* l) noexcept {
+  for (place& p : recent_)
+    if (p.at == l) p = {};
 }
 
 range_index::position range_index::find(std::uintptr_t address) {
@@ -170,7 +176,7 @@ void range_index::split(std::uintptr_t address) noexcept {
   right.before = &l;
   if (l.next != nullptr) l.next->before = &right;
   l.next = &right;
-  recent_ = {};
+  forget_place(&l);
   add_child(p, &right, kept == fanout ? address : right.keys[0]);
 }
 
@@ -217,7 +223,7 @@ void range_index::remove(const range_record* r) noexcept {
   WEIR_ASSERT(gone.at == &l);
   if (l.before != nullptr) l.before->next = l.next;
   if (l.next != nullptr) l.next->before = l.before;
-  recent_ = {};
+  forget_place(gone.at);
   remove_child(p);
   give_back(gone.at);
   while (spare_count_ > most_spares) {
@@ -254,6 +260,10 @@ bool range_index::is_valid() {
     if (r.first < end || r.end() <= r.first) return false;
     if (p.leaf_->keys[p.index_] != r.first) return false;
     end = r.end();
+  }
+  for (const place& p : recent_) {
+    path unused;
+    if (p.at != nullptr && (descend(p.low, unused).at != p.at || descend(p.high - 1, unused).at != p.at)) return false;
   }
   return seen == size_;
 }

@@ -1,8 +1,9 @@
 // Ranges by address: a B+ tree of records that do not overlap, by their first address.
 //
-// Finding, adding and removing take O(log n), mostly without a look at more than the leaf that was used last: programs
-// name neighbours one after the other. Leaves are not merged when they get emptier, only removed when they are empty,
-// so there are never more of them than records.
+// Finding, adding and removing take O(log n), mostly without a look at more than a leaf that was used before: programs
+// name neighbours one after the other, and a block's neighbours in a few places in turn, from several threads. Leaves
+// are not merged when they get emptier, only removed when they are empty, so there are never more of them than
+// records.
 #pragma once
 
 #include "flow/range_record.hpp"
@@ -64,6 +65,7 @@ class range_index {
   };
 
   const place& place_of(std::uintptr_t address);
+  void forget_place(const leaf*) noexcept;
   place descend(std::uintptr_t address, path&) const;
   void split(std::uintptr_t address) noexcept;
   void add_child(path&, node* added, std::uintptr_t lowest) noexcept;
@@ -74,7 +76,11 @@ class range_index {
 
   node* root_ = nullptr;
   unsigned levels_ = 0;  // of branches
-  place recent_;
+  // Leaves that were used last, by their addresses. A leaf's range changes only when it is split: then it is
+  // forgotten, as when it goes. Fewer: threads that name memory in several places push each other's out. More: a split
+  // looks at each of them.
+  static constexpr unsigned recent_places = 16, recent_shift = 14;
+  std::array<place, recent_places> recent_;
   std::size_t size_ = 0;
   node* spares_ = nullptr;
   unsigned spare_count_ = 0;

@@ -9,6 +9,9 @@
 
 namespace weir::flow {
 
+// What tasks that came now would read, as far as that is known (access_group.hpp).
+bool has_failed(const datum&);
+
 struct range_record {
   datum state;  // its bytes, its current version and who reads that
   // Current until a task writes the range: published, and never given up. A view that nobody drops keeps it, so that
@@ -21,7 +24,8 @@ struct range_record {
   // When it was last named, by a clock that counts tasks. In a field that only data need otherwise, for its line is
   // looked at anyway.
   std::uint32_t named_at() const { return state.element_bytes; }
-  void note_named(std::uint32_t now) { state.element_bytes = now; }
+  void note_named(std::uint32_t now) { note_named(state, now); }
+  static void note_named(datum& of_record, std::uint32_t now) { of_record.element_bytes = now; }
 
   static constexpr std::uint64_t ground_users = version::while_current + version::one_view;
 
@@ -48,7 +52,7 @@ struct range_record {
     return users == static_cast<std::uint32_t>(version::while_current) - state.readers;
   }
   // It says no more than that tasks may go on: what was written there is not lost.
-  bool is_forgettable() const { return is_at_rest() && !state.current->failed; }
+  bool is_forgettable() const { return is_at_rest() && !has_failed(state); }
 };
 static_assert(sizeof(range_record) == 128);
 

@@ -1,6 +1,7 @@
 // The ranges of user memory that tasks have named.
 #include "flow/range_table.hpp"
 
+#include "flow/access_group.hpp"
 #include "flow/range_cut.hpp"
 #include "flow/versions.hpp"
 
@@ -46,7 +47,7 @@ range_record& range_table::take_record(std::uintptr_t first, std::uintptr_t end,
   unused_.pop_back();
   r.begin(first, end - first, runtime_);
   r.named_by = task;
-  r.note_named(now_);
+  r.note_named(now());
   return r;
 }
 
@@ -72,41 +73,17 @@ void range_table::clear(context& c, slot& s) noexcept {
   s = {};
 }
 
-// Remembered by a part of its hash, in a place that another part says.
-void range_table::note_eviction(const slot& s) noexcept {
-  evictions_++;
-  if (gone_ == nullptr) return;
-  const std::uint64_t h = mixed(s.first, s.bytes());
-  gone_[(h >> shift_) * line * remembered_per_slot + (h >> 8) % (line * remembered_per_slot)] =
-      static_cast<std::uint32_t>(h);
-}
-
-// True: too much comes back that went to make room.
-bool range_table::note_addition(std::uintptr_t first, std::uint64_t bytes) noexcept {
-  if (gone_ == nullptr) return false;
-  const std::uint64_t h = mixed(first, bytes);
-  std::uint32_t& here = gone_[(h >> shift_) * line * remembered_per_slot + (h >> 8) % (line * remembered_per_slot)];
-  if (here == static_cast<std::uint32_t>(h)) {
-    here = 0;
-    returns_++;
-  }
-  if (evictions_ < lines_ * line) return false;
-  const bool too_small = returns_ * evictions_per_return > evictions_;
-  evictions_ = returns_ = 0;
-  return too_small;
-}
-
 // An empty one for these bytes. Null: there is no memory.
 range_table::slot* range_table::slot_for(context& c, std::uintptr_t first, std::uint64_t bytes,
                                          std::uint32_t task) noexcept {
-  if (lines_ == 0 || note_addition(first, bytes)) grow();
+  if (lines_ == 0 || gone_.note_addition(mixed(first, bytes))) grow();
   while (lines_ != 0) {
     const auto slots = window_in(slots_, shift_, first, bytes);
     for (slot& s : slots)
       if (s.entry == 0) return &s;
     for (slot& s : slots)
-      if (may_evict() && may_go(s, task)) {
-        note_eviction(s);
+      if (gone_.are_allowed() && may_go(s, task)) {
+        gone_.note_eviction(mixed(s.first, s.bytes()));
         clear(c, s);
         return &s;
       }
@@ -133,10 +110,7 @@ bool range_table::grow() noexcept {
     if (wider == nullptr) return false;
     const auto shift = static_cast<unsigned>(64 - std::countr_zero(lines));
     if (!move_to(wider.get(), shift)) continue;
-    gone_.reset(lines * line < slots_before_eviction ? nullptr
-                                                     : new (std::nothrow)
-                                                           std::uint32_t[slots * remembered_per_slot]());
-    evictions_ = returns_ = 0;
+    gone_.begin(lines * line);
     memory_ = std::move(wider);
     slots_ = memory_.get();
     shift_ = shift;
@@ -151,10 +125,11 @@ void range_table::note_parts(context& c, std::uintptr_t first, std::uint64_t byt
     if (parts == nullptr) {
       slot* const s = slot_for(c, first, bytes, task);
       if (s == nullptr) return;
-      parts = new range_parts{first, bytes, {}};
+      parts = new range_parts(first, bytes);
       *s = {first, reinterpret_cast<std::uintptr_t>(parts) | 1};
     }
     parts->all.clear();
+    parts->checked_at.store(removals_, std::memory_order_relaxed);
     for_each_part(first, bytes, [&](range_record& r) { parts->all.push_back({&r, r.generation}); });
   } catch (const std::bad_alloc&) {
     if (range_parts* const some = find(first, bytes).parts; some != nullptr) some->all.clear();
@@ -177,12 +152,28 @@ void range_table::remove(range_record& r) noexcept {
     if (s.entry == reinterpret_cast<std::uintptr_t>(&r)) s = {};
   index_.remove(&r);
   r.generation++;
+  removals_++;
 }
 
 void range_table::take_out(context& c, range_record& r) noexcept {
   remove(r);
+  drop(c, r);
+}
+
+void range_table::end_group(context& c, range_record& r) noexcept {
+  if (r.state.group() != nullptr) close_group(c, r.state);
+}
+
+void range_table::drop(context& c, range_record& r) noexcept {
+  end_group(c, r);
   if (r.state.current != &r.ground) implementation::retire_without_heir(c, *r.state.current, r.state.readers);
   unused_.push_back(&r);
+}
+
+void range_table::replace(context& c, range_record& old, std::span<range_record* const> by,
+                          std::uint32_t task) noexcept {
+  remove(old);
+  for (range_record* r : by) add(c, *r, task);
 }
 
 // Null: a record begins or ends at this address, or none has it.
@@ -192,9 +183,10 @@ range_record* range_table::reaching_across(std::uintptr_t address) {
 }
 
 void range_table::cut(context& c, range_record& whole, std::uintptr_t first, std::uintptr_t end, std::uint32_t task) {
+  end_group(c, whole);
   const std::uintptr_t begins = std::max(whole.first, first), ends = std::min(whole.end(), end);
   const unsigned count = 1 + (begins > whole.first ? 1 : 0) + (ends < whole.end() ? 1 : 0);
-  const bool in_use = keeps_all_ || !whole.is_forgettable();
+  const bool in_use = must_go_on(whole);
   frame* const made = in_use ? make_cut(c, count) : nullptr;
   std::array<range_record*, 3> pieces{};
   unsigned n = 0;
@@ -204,9 +196,7 @@ void range_table::cut(context& c, range_record& whole, std::uintptr_t first, std
   remove(whole);
   for (unsigned i = 0; i < count; i++) add(c, *pieces[i], task);
   if (in_use) return begin_cut(c, made, *this, whole, std::span(pieces).first(count));
-  if (whole.state.current != &whole.ground)
-    implementation::retire_without_heir(c, *whole.state.current, whole.state.readers);
-  unused_.push_back(&whole);
+  drop(c, whole);
 }
 
 void range_table::clear_bound(context& c, std::uintptr_t bound, std::uintptr_t first, std::uintptr_t end,

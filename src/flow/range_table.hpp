@@ -5,9 +5,11 @@
 // backlog of tasks needs, or what is named again and again.
 #pragma once
 
+#include "flow/evictions.hpp"
 #include "flow/range_index.hpp"
 #include "flow/range_record.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,16 +26,13 @@ struct range_parts {
     std::uint32_t generation;
     bool is_there() const { return record->generation == generation; }
   };
-  std::uintptr_t first;
-  std::uint64_t bytes;
+  range_parts(std::uintptr_t address, std::uint64_t size) : first(address), bytes(size) {}
+  const std::uintptr_t first;
+  const std::uint64_t bytes;
   std::vector<part> all;
+  atomic<std::uint64_t> checked_at{0};  // of a range's: how often a record of the table had gone when all were there
 
-  bool is_up_to_date() const {
-    if (all.empty()) return false;
-    for (const part& p : all)
-      if (!p.is_there()) return false;
-    return true;
-  }
+  bool is_up_to_date() const { return !all.empty() && std::ranges::all_of(all, &part::is_there); }
 };
 
 class range_table {
@@ -71,15 +70,49 @@ class range_table {
   void cover(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task);
   // That a range has parts, for find(). If there is no memory it will not be found.
   void note_parts(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
+  // The same of a range's parts that this has found, mostly without a look at them.
+  bool is_up_to_date(range_parts& parts) const {
+    if (parts.checked_at.load(std::memory_order_relaxed) == removals_) return !parts.all.empty();
+    if (!parts.is_up_to_date()) return false;
+    parts.checked_at.store(removals_, std::memory_order_relaxed);
+    return true;
+  }
   // Whether nobody loses anything by it; the task of this number names it.
   bool may_go(const range_record& r, std::uint32_t task) const {
     return r.named_by != task && !keeps_all_ && r.is_forgettable();
   }
   void take_out(context&, range_record&) noexcept;
   // One more task names ranges. Records remember when that was.
-  std::uint32_t tick() { return ++now_; }
-  std::uint32_t now() const { return now_; }
+  std::uint32_t tick() {
+    const std::uint32_t later = now() + 1;
+    now_.store(later, std::memory_order_relaxed);
+    return later;
+  }
+  // The same by one of several at the same time, who each say so only now and then: all use the clock's line.
+  void tick_among(context& c) {
+    if (++c.unnoted_ticks % ticks_at_once == 0) now_.fetch_add(ticks_at_once, std::memory_order_relaxed);
+  }
+  std::uint32_t now() const { return now_.load(std::memory_order_relaxed); }
   bool keeps_all() const { return keeps_all_; }
+  // Of so many records that it is among.
+  bool is_out_of_use(const range_record& r, std::size_t records) const {
+    return now() - r.named_at() > 2 * records + 16;
+  }
+
+  // For maps of other forms of ranges, whose records come from here, too. Before so many are taken. Throws
+  // std::bad_alloc.
+  void reserve(std::size_t records);
+  range_record& take_record(std::uintptr_t first, std::uintptr_t end, std::uint32_t task) noexcept;
+  // What is known of it would have to go on in others.
+  bool must_go_on(const range_record& r) const { return keeps_all_ || !r.is_forgettable(); }
+  // Nobody joins its group any more: it is about to be cut.
+  static void end_group(context&, range_record&) noexcept;
+  // Of a record that no map has: its version has no more readers than those matched, or is that of a task.
+  void drop(context&, range_record&) noexcept;
+  // These, which lie in it, in place of this one, which is in no map then. Room for them was reserved.
+  void replace(context&, range_record&, std::span<range_record* const> by, std::uint32_t task) noexcept;
+  // How many of its records have an open group. These keep what tasks have read and written.
+  std::uint32_t& open_groups() { return open_groups_; }
 
   // Of a record that was cut, by any thread: nobody looks at it any more.
   void give_back(range_record&) noexcept;
@@ -108,12 +141,7 @@ class range_table {
   };
   // A range is in one of so many slots that lie side by side, in two lines of a cache. Windows begin at every line.
   static constexpr std::size_t window = 8, line = 4, first_lines = 4;
-  // A smaller table grows rather than have anything go.
-  static constexpr std::size_t slots_before_eviction = 4096;
-  // If more of those that go are named again, one in so many, the table is too small.
-  static constexpr std::size_t evictions_per_return = 16;
-  // It is seen of those that went so many slots' evictions ago.
-  static constexpr std::size_t remembered_per_slot = 4;
+  static constexpr std::uint32_t ticks_at_once = 64;
   static constexpr std::size_t first_records = 8, most_in_chunk = 512;
 
   static std::span<slot, window> window_in(slot* slots, unsigned shift, std::uintptr_t first, std::uint64_t bytes) {
@@ -125,10 +153,7 @@ class range_table {
   }
   bool may_go(const slot&, std::uint32_t task) const;
   // It was not named while twice as many tasks came as there are records: who goes over all again and again is faster.
-  bool is_out_of_use(const range_record& r) const { return now_ - r.named_at() > 2 * index_.size() + 16; }
-  bool may_evict() const { return lines_ * line >= slots_before_eviction; }
-  void note_eviction(const slot&) noexcept;
-  bool note_addition(std::uintptr_t first, std::uint64_t bytes) noexcept;
+  bool is_out_of_use(const range_record& r) const { return is_out_of_use(r, index_.size()); }
   void clear(context&, slot&) noexcept;
   slot* slot_for(context&, std::uintptr_t first, std::uint64_t bytes, std::uint32_t task) noexcept;
   bool grow() noexcept;
@@ -142,19 +167,18 @@ class range_table {
   void fill(context&, std::uintptr_t first, std::uintptr_t end, std::uint32_t task);
   void remove(range_record&) noexcept;
   void collect_returned();
-  void reserve(std::size_t records);
-  range_record& take_record(std::uintptr_t first, std::uintptr_t end, std::uint32_t task) noexcept;
 
   const detail::runtime_state* const& runtime_;
   const bool& keeps_all_;  // for traces: what is at rest still says who wrote it
   slot* slots_ = no_slots.data();
   unsigned shift_ = 63;
   std::unique_ptr<slot[]> memory_;
-  std::unique_ptr<std::uint32_t[]> gone_;  // part of the hash of what went
-  std::size_t evictions_ = 0, returns_ = 0;
+  evictions gone_;
   std::size_t lines_ = 0;
   range_index index_;
-  std::uint32_t now_ = 0;
+  atomic<std::uint32_t> now_{0};
+  std::uint64_t removals_ = 0;
+  std::uint32_t open_groups_ = 0;
   std::vector<std::unique_ptr<range_record[]>> chunks_;
   std::size_t records_ = 0;  // in all chunks
   std::vector<range_record*> unused_;  // has room for all records

@@ -154,12 +154,12 @@ TEST_F(table_test, notes_the_parts_of_a_range_until_one_changes) {
     const visit here(c);
     table.note_parts(c, 0, 20, 1);
   }
-  const range_parts* const parts = table.find(0, 20).parts;
+  range_parts* const parts = table.find(0, 20).parts;
   ASSERT_NE(parts, nullptr);
   EXPECT_EQ(parts->all.size(), 2u);
-  EXPECT_TRUE(parts->is_up_to_date());
+  EXPECT_TRUE(table.is_up_to_date(*parts));
   cover(5, 10, 1);
-  EXPECT_FALSE(parts->is_up_to_date());
+  EXPECT_FALSE(table.is_up_to_date(*parts));
 }
 
 // As many records as tasks are left, however many ranges there were.

@@ -174,6 +174,23 @@ TEST(range_model, two_creators_name_parts_of_a_range) {
   });
 }
 
+// They share their domain's lock, and lock records.
+void two_creators_of_tasks_whose_ranges_are_known() {
+  world w;
+  shared_cell x{0}, y{0};
+  w.make_creators_share();
+  w.a.spawn({.writes = {&x}}), w.a.spawn({.writes = {&y}}), w.a.run_all();
+  parallel([&] { w.a.spawn({.reads = {&x}, .writes = {&y}}), w.a.run_all(); },
+           [&] { w.b.spawn({.reads = {&y}, .writes = {&x}}), w.b.run_all(); });
+  require(w.ran() == 4 && x.read() == 2 && y.read() == 2, "not every task ran once");
+}
+TEST(range_model, two_creators_of_tasks_whose_ranges_are_known) {
+  expect_passes(two_creators_of_tasks_whose_ranges_are_known);
+}
+TEST(range_model, creators_whose_ranges_are_known_need_acquire) {
+  expect_needs(model::weakening::acquire, two_creators_of_tasks_whose_ranges_are_known);
+}
+
 // The tests above notice when an order is missing.
 TEST(range_model, a_cut_needs_release) {
   expect_needs(model::weakening::release, a_range_is_cut_while_its_writer_runs);

@@ -1,4 +1,5 @@
 // Matching a task's accesses to versions.
+#include "flow/access_group.hpp"
 #include "flow/matching.hpp"
 #include "flow/stages.hpp"
 #include "flow/stream.hpp"
@@ -48,6 +49,7 @@ inputs match_accesses(context& c, frame* f, stream_plan& streams) {
       case waiter_kind::covered_read:
       case waiter_kind::covered_update:
       case waiter_kind::covered_overwrite: found.satisfied++; break;  // parts count for themselves
+      case waiter_kind::shape: found.satisfied++; break;
       case waiter_kind::update:
       case waiter_kind::overwrite:
         found.updates++;
@@ -93,30 +95,42 @@ inline void match_usual_reads(access* a, const access* end, inputs& in) {
   for (; a != end; a++) match_usual_read(*a, in);
 }
 
-// A task that reads and writes whole data and nothing else: most of them, and short.
-[[gnu::always_inline]] inline void match_usual(context& c, frame* f, inputs& in) {
+// A task that reads and writes whole data and nothing else: most of them, and short. False, and nothing was done: some
+// datum has no current version.
+[[gnu::always_inline]] inline bool match_usual(context& c, frame* f, inputs& in) {
   matching_right held(c, f);
   const unsigned versions = f->versions;
   access* const reads = f->access_at(0);
   access* const reads_end = reads + f->accesses;
   for (access* a = reads; a != reads_end; a++)
-    if (a->wanted->runtime != c.common.runtime || a->wanted->current == nullptr) [[unlikely]] throw_unusable(c, f, a->wanted);
+    if (a->wanted->runtime != c.common.runtime || a->wanted->current == nullptr) [[unlikely]] {
+      make_usable(c, f, a->wanted);
+      return false;
+    }
   if (versions == 1) check_runtime(c, f, *static_cast<const datum*>(f->version_at(0)->owner));
   else if (versions > 1) validate(c, f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   match_usual_reads(reads, reads_end, in);
   in.reads = f->accesses;
-  if (versions == 1) return announce_usual(c, *f->version_at(0), in.depth + 1);
+  if (versions == 1) {
+    announce_usual(c, *f->version_at(0), in.depth + 1);
+    return true;
+  }
   f->live.store(f->versions, std::memory_order_relaxed);
   for (unsigned i = 0; i < versions; i++) announce_usual(c, *f->version_at(i), in.depth + 1);
+  return true;
 }
+
+bool submit_counted(context&, frame*);
 
 // Such a task, created by a worker.
 [[gnu::noinline]] bool submit_usual(context& c, frame* f) {
-  const visit here(c);
-  inputs in;
-  match_usual(c, f, in);
-  return wait_for_reads(c, f, in);
+  {
+    const visit here(c);
+    inputs in;
+    if (match_usual(c, f, in)) [[likely]] return wait_for_reads(c, f, in);
+  }
+  return submit_counted(c, f);
 }
 
 // The version that a task's only update leaves behind, if the task has no other outputs.
@@ -126,14 +140,9 @@ inline void announce_update(datum& d, version& v, std::uint32_t depth) {
   d.depth = depth;
 }
 
-// A task that updates one datum and reads nothing else, created by a worker: short, too. It may run before this
-// returns, if it is not ready at once.
-[[gnu::noinline]] bool submit_update(context& c, frame* f) {
-  const visit here(c);
-  matching_right held(c, f);
-  access& a = *f->access_at(0);
+// True: it is ready.
+[[gnu::always_inline]] inline bool match_lone_update(context& c, frame* f, access& a, matching_right& held) {
   datum& d = *a.wanted;
-  if (d.runtime != c.common.runtime || d.current == nullptr) [[unlikely]] throw_unusable(c, f, &d);
   if (f->versions > 1) validate(c, f, held);  // it may name the datum twice
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   inputs in;
@@ -149,6 +158,19 @@ inline void announce_update(datum& d, version& v, std::uint32_t depth) {
   f->pending.store(0, std::memory_order_relaxed);
   f->state.store(frame_state::ready, std::memory_order_relaxed);
   return true;
+}
+
+// A task that updates one datum and reads nothing else, created by a worker: short, too. It may run before this
+// returns, if it is not ready at once.
+[[gnu::noinline]] bool submit_update(context& c, frame* f) {
+  {
+    const visit here(c);
+    matching_right held(c, f);
+    access& a = *f->access_at(0);
+    if (a.wanted->runtime == c.common.runtime && a.wanted->current != nullptr) [[likely]]
+      return match_lone_update(c, f, a, held);
+  }
+  return submit_counted(c, f);
 }
 
 // Of this runtime, as far as it was looked at them.
@@ -209,6 +231,13 @@ void match_with(context& c, frame* f, inputs& in, Right& held) {
   announce_versions(c, f, in, &streams);
 }
 
+void match_parts(context& c, frame* f, frame* parts, inputs& in) {
+  const part_inputs more = match_part_reads(parts);
+  f->pending.fetch_add(more.awaited(), std::memory_order_relaxed);
+  in.satisfied += match_part_writes(c, parts, f, std::max(in.depth, more.depth) + 1);
+  if (!more.there && await_part_reads(c, parts)) in.satisfied++;
+}
+
 [[gnu::noinline]] void match(context& c, frame* f, inputs& in) {
   matching_right held(c, f);
   match_with(c, f, in, held);
@@ -217,14 +246,19 @@ void match_with(context& c, frame* f, inputs& in, Right& held) {
 // Streams and user memory.
 void match_with_ranges(context& c, frame* f, inputs& in) {
   ranges_right held(c, f);
-  frame* const parts = held.parts();
-  if (parts != nullptr) f->pending.fetch_add(count_parts(parts), std::memory_order_relaxed);
+  if (held.any_group_is_open()) [[unlikely]] close_groups_of(c, f, held.parts());
   match_with(c, f, in, held);
-  if (held.take_parts() == nullptr) return;
-  match_part_reads(parts);
-  announce_parts(parts, in.depth + 1);
-  match_part_writes(c, parts);
-  in.satisfied += await_parts(c, parts, f);
+  if (frame* const parts = held.take_parts(); parts != nullptr) match_parts(c, f, parts, in);
+}
+
+// It is matched, and starts when all that is left has come.
+inline bool start_counted(context& c, frame* f, const inputs& in) {
+  // Who sees it waiting sees what was made ready before.
+  f->state.store(frame_state::waiting, std::memory_order_release);
+  // All reads together count as one.
+  const bool reads_there = in.reads > 0 && start_reads(c, f, in);
+  drop_pending(c, f, frame::being_created + in.satisfied + (in.reads == 0 ? 0 : in.reads - 1 + (reads_there ? 1 : 0)));
+  return c.ready.take_if_only(f);
 }
 
 // Every access counts, and being_created keeps the task from starting while it is being matched.
@@ -232,15 +266,54 @@ void match_with_ranges(context& c, frame* f, inputs& in) {
   const visit here(c);
   f->pending.store(frame::being_created + f->accesses, std::memory_order_relaxed);
   inputs in;
-  if (f->unusual == 0) match_usual(c, f, in);
-  else if ((f->unusual & frame::has_ranges) == 0) match(c, f, in);
-  else match_with_ranges(c, f, in);
+  if (f->unusual == 0) {
+    if (!match_usual(c, f, in)) match(c, f, in);
+  } else if ((f->unusual & frame::has_ranges) == 0) {
+    match(c, f, in);
+  } else {
+    match_with_ranges(c, f, in);
+  }
   if (c.seen_busy && in.reads == f->accesses) return wait_for_reads(c, f, in);
-  f->state.store(frame_state::waiting, std::memory_order_release);  // who sees it waiting sees what was made ready before
-  // All reads together count as one.
-  const bool reads_there = in.reads > 0 && start_reads(c, f, in);
-  drop_pending(c, f, frame::being_created + in.satisfied + (in.reads == 0 ? 0 : in.reads - 1 + (reads_there ? 1 : 0)));
-  return c.ready.take_if_only(f);
+  return start_counted(c, f, in);
+}
+
+// A task with commutative or concurrent accesses: reads of the groups that they join.
+void match_in_groups(context& c, frame* f, inputs& in) {
+  matching_right held(c, f);
+  validate_all(c, f, held);
+  stream_plan streams(f);
+  joined_groups groups(c, f, nullptr);
+  if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
+  groups.join();
+  in = match_accesses(c, f, streams);
+  announce_versions(c, f, in, &streams);
+}
+
+void match_in_groups_of_ranges(context& c, frame* f, inputs& in) {
+  ranges_right held(c, f);
+  frame* const parts = held.parts();
+  validate_all(c, f, held);
+  stream_plan streams(f);
+  joined_groups groups(c, f, parts);
+  if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
+  static_cast<void>(held.take_parts());
+  groups.join();
+  in = match_accesses(c, f, streams);
+  announce_versions(c, f, in, &streams);
+  if (parts != nullptr) match_parts(c, f, parts, in);
+}
+
+[[gnu::noinline]] bool submit_in_groups(context& c, frame* f) {
+  const visit here(c);
+  f->pending.store(frame::being_created + f->accesses, std::memory_order_relaxed);
+  inputs in;
+  if ((f->unusual & frame::has_ranges) == 0) match_in_groups(c, f, in);
+  else match_in_groups_of_ranges(c, f, in);
+  return start_counted(c, f, in);
+}
+
+inline bool submit_whatever(context& c, frame* f) {
+  return (f->unusual & frame::has_groups) != 0 ? submit_in_groups(c, f) : submit_counted(c, f);
 }
 
 bool submit_with_streams(context& c, frame* f) {
@@ -273,7 +346,7 @@ inline bool match_ready_stage(context& c, frame* f) {
 // new one will lie where its writer runs; an update's data are where they were.
 std::int16_t node_of_newest(const context& c, const datum& d) {
   std::int16_t node = detail::node_unknown;
-  if (version* const v = d.current; v != nullptr) {
+  if (version* const v = newest_version(d); v != nullptr) {
     const bool replaces = v->kind == version_kind::replace;
     if (v->published() || (replaces && c.common.mode == allocation::at_creation)) node = v->node;
     else if (replaces) node = v->producer()->affinity;
@@ -286,12 +359,13 @@ std::int16_t node_of_newest(const context& c, const datum& d) {
 // Each is all that there is to do for such a task, in one function that this one ends in: which registers they save is
 // much of what a small task costs.
 bool submit(context& c, frame* f) {
-  if ((f->unusual & (frame::has_ranges | frame::has_streams)) == frame::has_ranges) return submit_ranges(c, f);
-  if (!c.seen_busy) return submit_counted(c, f);
+  constexpr std::uint8_t others = frame::has_streams | frame::has_groups;
+  if ((f->unusual & (frame::has_ranges | others)) == frame::has_ranges) return submit_ranges(c, f);
+  if (!c.seen_busy) return submit_whatever(c, f);
   if (f->unusual == 0) return submit_usual(c, f);
   if (f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
   if (f->unusual == frame::has_streams) return is_stage(f) ? submit_stage(c, f) : submit_with_streams(c, f);
-  return submit_counted(c, f);
+  return submit_whatever(c, f);
 }
 
 int node_near(context& c, datum& d, const char* task) {

@@ -1,4 +1,5 @@
 // Tasks that name user memory: matched as those that name data, once the records of their ranges are found.
+#include "flow/access_group.hpp"
 #include "flow/matching.hpp"
 
 namespace weir::flow {
@@ -15,7 +16,7 @@ inline unsigned match_inputs(frame* f, inputs& in) {
       if (in.reads++ == 0) in.deepest_read = a;
       const version& v = match_usual_read(*a, in);
       if (in.there) in.there = v.published() && !v.failed;
-    } else if (!detail::is_covered(a->kind())) {
+    } else if (a->kind() == waiter_kind::update || a->kind() == waiter_kind::overwrite) {
       in.depth = std::max(in.depth, a->wanted->depth);
       updates++;
     }
@@ -51,21 +52,19 @@ inline std::uint32_t match_updates(context& c, frame* f) {
 bool match_ranges(context& c, frame* f, frame* parts) {
   inputs in;
   const unsigned updates = match_inputs(f, in);
-  if (parts != nullptr) in.depth = std::max(in.depth, match_part_reads(parts));
+  part_inputs more;
+  if (parts != nullptr) more = match_part_reads(parts);
+  in.depth = std::max(in.depth, more.depth);
   const std::uint32_t depth = in.depth + 1;
   announce(c, f, depth);
   if (updates == 0 && parts == nullptr && c.seen_busy) return wait_for_reads(c, f, in);
-  if (parts != nullptr) announce_parts(parts, depth);
   const bool waits_for_reads = in.reads != 0 && !in.there;
-  const std::uint32_t in_parts = parts == nullptr ? 0 : count_parts(parts);
   const std::uint32_t held = c.seen_busy ? 1 : frame::being_created;
-  f->pending.store(held + updates + in_parts + (waits_for_reads ? 1 : 0), std::memory_order_relaxed);
+  f->pending.store(held + updates + more.awaited() + (waits_for_reads ? 1 : 0), std::memory_order_relaxed);
   f->state.store(frame_state::waiting, std::memory_order_release);
   std::uint32_t satisfied = held + match_updates(c, f);
-  if (parts != nullptr) {
-    match_part_writes(c, parts);
-    satisfied += await_parts(c, parts, f);
-  }
+  if (parts != nullptr) satisfied += match_part_writes(c, parts, f, depth);
+  if (!more.there && await_part_reads(c, parts)) satisfied++;
   if (waits_for_reads && start_reads(c, f, in)) satisfied++;
   return satisfy_created(c, f, satisfied);
 }
@@ -73,17 +72,34 @@ bool match_ranges(context& c, frame* f, frame* parts) {
 }  // namespace
 
 ranges_right::ranges_right(context& c, frame* f)
-    : context_(c), creating_(c.common.creation, c.as_creator, c.alone) {
-  address_domain& domain = domain_of(c, *f);
-  if (!creating_.alone()) domain_lock_ = std::unique_lock(domain.lock);
-  parts_ = domain.resolve(c, f);
-  if (!creating_.alone()) locks_.emplace(c, f, resource_set::locked());
+    : context_(c), domain_(domain_of(c, *f)), creating_(c.common.creation, c.as_creator, c.alone) {
+  if (creating_.alone()) parts_.first = domain_.resolve(c, f);
+  else resolve_among_others(f);
+}
+
+// Groups are opened and closed by who has the lock alone.
+[[gnu::noinline]] void ranges_right::resolve_among_others(frame* f) {
+  context& c = context_;
+  if (c.knew_ranges && (f->unusual & frame::has_groups) == 0) {
+    hold_.share(c, domain_);
+    if (domain_.open_groups() == 0 && domain_.resolve_known(c, f, parts_.first)) {
+      locks_.emplace(c, f, resource_set::locked(), true, parts_.first);
+      return domain_.note_named(f, parts_.first);
+    }
+    hold_.let_go();
+  }
+  hold_.take(domain_);
+  c.knew_ranges = domain_.resolve_known(c, f, parts_.first);
+  if (c.knew_ranges) domain_.note_named(f, parts_.first);
+  else parts_.first = domain_.resolve(c, f);
+  locks_.emplace(c, f, resource_set::locked());
 }
 
 // One function for the usual task: what it saves is much of what a small one costs.
 [[gnu::noinline]] bool submit_ranges(context& c, frame* f) {
   const visit here(c);
   ranges_right held(c, f);
+  if (held.any_group_is_open()) [[unlikely]] close_groups_of(c, f, held.parts());
   validate(c, f, held);
   if (c.common.mode != allocation::deferred) allocate_outputs(c, f);
   return match_ranges(c, f, held.take_parts());

@@ -1,6 +1,7 @@
 // Frames: made, prepared to run, completed. Matching is in submit.cpp.
 #include "flow/task.hpp"
 
+#include "flow/access_group.hpp"
 #include "flow/address_domain.hpp"
 #include "flow/stream.hpp"
 #include "flow/versions.hpp"
@@ -103,23 +104,7 @@ int node_near(context& c, const void* memory, std::size_t bytes) {
   return nearest;
 }
 
-void find_user_memory(memory::regions& known, frame* f) {
-  for_each_user_memory(f, [&](const access& a) {
-    if (writes_user_memory(a)) known.before_write(a.offset(), a.bytes);
-    else known.read(a.offset(), a.bytes);
-  });
-}
-
-void note_user_memory(memory::regions& known, frame* f, int node) {
-  for_each_user_memory(f, [&](const access& a) {
-    if (writes_user_memory(a)) known.written(a.offset(), a.bytes, node);
-    else known.read(a.offset(), a.bytes);
-  });
-}
-
 void find_out_places(context& c, frame* f) {
-  if (names_user_memory(f)) [[unlikely]]
-    note_user_memory(c.common.user_memory, f, c.node);
   if (c.common.mode != allocation::first_touch || !c.common.several_nodes) return;
   for (unsigned i = 0; i < f->versions; i++) find_out_place(c, *f->version_at(i));
 }
@@ -139,7 +124,7 @@ inline void drop_window(context& c, stream_window* w) {
 }
 
 // Lets go of what a task read, updated or claimed.
-void drop_input(context& c, const frame* f, access& a, const char* cause) {
+[[gnu::always_inline]] inline void drop_input(context& c, const frame* f, access& a, const char* cause) {
   switch (a.kind()) {
     case waiter_kind::read: drop_users(c, *a.source); break;
     case waiter_kind::update:
@@ -253,7 +238,24 @@ traffic complete_with_user_memory(context& c, frame* f, const char* cause) {
   for (const access* end = a + f->accesses; a != end; a++) {
     const bool is_range = names_range(*f, *a);
     if (is_range ? reads_user_memory(*a) : a->kind() <= waiter_kind::window) t.read += a->bytes;
-    if (is_range && writes_user_memory(*a)) t.written += a->bytes;
+    if (is_range && a->kind() != waiter_kind::read && a->kind() != waiter_kind::covered_read) t.written += a->bytes;
+    drop_input(c, f, *a, cause);
+  }
+  t.written += publish_outputs(c, f, cause);
+  return t;
+}
+
+traffic complete_in_groups(context& c, frame* f, const char* cause) {
+  const visit here(c);
+  if (cause != nullptr && names_user_memory(f)) domain_of(c, *f).has_lost.store(true, std::memory_order_relaxed);
+  note_done(f, cause);
+  leave_groups(c, f, cause);
+  traffic t;
+  access* a = f->access_at(0);
+  for (const access* end = a + f->accesses; a != end; a++) {
+    const bool is_range = names_range(*f, *a);
+    if (is_range ? reads_user_memory(*a) : a->kind() <= waiter_kind::window) t.read += a->bytes;
+    if (is_range ? writes_user_memory(*a) : is_of_group(*a)) t.written += a->bytes;
     drop_input(c, f, *a, cause);
   }
   t.written += publish_outputs(c, f, cause);
@@ -277,20 +279,22 @@ bool has_heir(const version& v, const frame& task) {
 
 }  // namespace
 
-bool waits_for_end_of(const frame& waiting, frame& running) {
+bool waits_for(const frame& waiting, const version& v) { return lists(v.waiters, waiting) || has_heir(v, waiting); }
+
+bool waits_for_end_of(frame& waiting, frame& running) {
   const auto keeps = [&](frame& f) {
     for (unsigned i = 0; i < f.versions; i++)
-      if (const version& v = *f.version_at(i); lists(v.waiters, waiting) || has_heir(v, waiting)) return true;
+      if (waits_for(waiting, *f.version_at(i))) return true;
     return false;
   };
   const auto reads = [&](const access& a) { return has_heir(*a.source, waiting); };
   if (keeps(running)) return true;
   for (unsigned i = 0; i < running.accesses; i++)
     if (const access& a = *running.access_at(i); a.kind() == waiter_kind::read && reads(a)) return true;
-  bool found = false;
+  bool found = waits_for_group_of(waiting, running);
   frame* const parts = parts_of(running);
-  for_each_part(parts, [&](const access& a) { found |= a.kind() == waiter_kind::dependence && reads(a); });
-  for (frame* p = parts; p != nullptr; p = next_parts(p)) found |= keeps(*p);
+  for_each_part(parts, [&](const access& a) { found |= a.kind() == waiter_kind::part_read && reads(a); });
+  for (frame* p = parts; p != nullptr; p = p->next) found |= keeps(*p);
   return found;
 }
 
@@ -299,7 +303,8 @@ void declare_outputs_failed(context& c, frame& f, const char* cause) {
     for (unsigned i = 0; i < of.versions; i++) declare_failed(c, *of.version_at(i), cause);
   };
   declare(f);
-  for (frame* p = parts_of(f); p != nullptr; p = next_parts(p)) declare(*p);
+  for (frame* p = parts_of(f); p != nullptr; p = p->next) declare(*p);
+  declare_groups_failed(c, f, cause);
 }
 
 void give_first_version(context& c, datum& d, const void* values) {

@@ -4,6 +4,7 @@
 #include "flow/context.hpp"
 #include "flow/frames.hpp"
 #include "flow/stream.hpp"
+#include "flow/user_memory.hpp"
 #include "flow/versions.hpp"
 
 #include <weir/task.hpp>
@@ -32,7 +33,8 @@ inline bool is_stage(const frame* f) {
 
 // Whether there is nothing to do for a task's inputs before it runs.
 inline bool finds_its_inputs(frame* f) {
-  if ((f->unusual & ~frame::has_ranges) == 0 || f->accesses == 0) return true;
+  constexpr std::uint8_t none_to_find = frame::has_ranges | frame::has_tiles | frame::has_groups | frame::has_tokens;
+  if ((f->unusual & ~none_to_find) == 0 || f->accesses == 0) return true;
   if (!is_stage(f)) return false;
   const access& a = *f->access_at(0);
   return a.kind() != waiter_kind::window || !a.window->in_several_pieces();
@@ -48,8 +50,8 @@ inline void prepare(context& c, frame* f) {
   for (const version* end = v + f->versions; v != end; v++) allocate_buffer(c, *v);
 }
 
-// After the body, on several nodes: where user memory lies that was not known. With first touch the system has decided
-// where the outputs are: asks it, once per new block.
+// After the body, on several nodes. With first touch the system has decided where the outputs are: asks it, once per
+// new block.
 void find_out_places(context&, frame*);
 
 // After the body, or instead of it: publishes the outputs, lets go of the inputs. `cause` is null, or the name of the
@@ -62,10 +64,12 @@ traffic complete_usual(context&, frame*, const char* cause);
 traffic complete_stage(context&, frame*, const char* cause);
 traffic complete_unusual(context&, frame*, const char* cause);
 traffic complete_with_user_memory(context&, frame*, const char* cause);
+traffic complete_in_groups(context&, frame*, const char* cause);
 inline traffic complete(context& c, frame* f, const char* cause) {
   if (f->unusual == 0 || f->accesses == 0) return complete_usual(c, f, cause);
   if (f->unusual < frame::has_streams) return complete_unusual(c, f, cause);  // one comparison with the next
   if (is_stage(f)) return complete_stage(c, f, cause);
+  if (f->unusual >= frame::has_groups) [[unlikely]] return complete_in_groups(c, f, cause);
   if ((f->unusual & frame::has_ranges) != 0) [[unlikely]]
     return complete_with_user_memory(c, f, cause);
   return complete_unusual(c, f, cause);
@@ -82,18 +86,20 @@ void declare_outputs_failed(context&, frame&, const char* cause);
 std::string described_inputs(frame&);
 // Whether a task waits for something that another one, which runs, keeps until it is done. O(what that one uses, and those
 // that wait for it). Inside a visit, while neither goes on.
-bool waits_for_end_of(const frame& waiting, frame& running);
+bool waits_for_end_of(frame& waiting, frame& running);
+// Whether it waits for this version, or to take its place.
+bool waits_for(const frame& waiting, const version&);
 
 // Calls f(bytes, node) for every piece of memory a ready task will read; node may be unknown or interleaved.
 // `known`: where user memory lies; null: nobody keeps that.
 template <class F>
-void for_each_input(const memory::regions* known, frame*, F&&);
+void for_each_input(const whereabouts& known, frame*, F&&);
 // As for_each_input, but an update's bytes twice: it reads them, and writes them where they are.
 template <class F>
-void for_each_moved_input(const memory::regions* known, frame*, F&&);
+void for_each_moved_input(const whereabouts& known, frame*, F&&);
 // Calls f(bytes, node) for every output; node is unknown while it has no buffer, or no page.
 template <class F>
-void for_each_output(const memory::regions* known, frame*, F&&);
+void for_each_output(const whereabouts& known, frame*, F&&);
 
 }  // namespace weir::flow
 

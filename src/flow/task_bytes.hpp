@@ -1,6 +1,7 @@
 // Where the bytes of a task are: what placement decides by and what statistics count.
 #pragma once
 
+#include "flow/access_group.hpp"
 #include "flow/stream.hpp"
 #include "flow/task.hpp"
 
@@ -8,37 +9,12 @@
 
 namespace weir::flow {
 
-// The program's own memory among what a task names (names_range() of frames.hpp): all that is known here of how such
-// an access looks. Its address is offset(), its length `bytes`.
-inline bool names_user_memory(const frame* t) { return (t->unusual & frame::has_ranges) != 0; }
-inline bool reads_user_memory(const access& a) {
-  return a.kind() != waiter_kind::overwrite && a.kind() != waiter_kind::covered_overwrite;
+// What is updated in place: its bytes are written where they are.
+inline bool is_updated(const access& a) {
+  return a.kind() == waiter_kind::update || (a.kind() == waiter_kind::read && is_of_group(a));
 }
-inline bool writes_user_memory(const access& a) {
-  return a.kind() != waiter_kind::read && a.kind() != waiter_kind::covered_read;
-}
-
-// Calls f(access) for each.
-template <class F>
-void for_each_user_memory(frame* t, F&& f) {
-  for (unsigned i = 0; i < t->accesses; i++)
-    if (const access& a = *t->access_at(i); names_range(*t, a)) f(a);
-}
-
-// Calls f(bytes, node) for what is known of where it lies. `known` is null where nobody keeps that.
-template <class F>
-void for_each_part(const memory::regions* known, const access& a, F&& f) {
-  if (known != nullptr) known->for_each_part(a.offset(), a.bytes, f);
-  else f(std::uint64_t{a.bytes}, static_cast<int>(detail::node_unknown));
-}
-
-// A task that names user memory is about to be placed: what is not known of where that lies is asked for.
-void find_user_memory(memory::regions&, frame*);
-// It has run, on this node.
-void note_user_memory(memory::regions&, frame*, int node);
-
 // What an input weighs for where its task should run: an update writes its bytes back where they are, too.
-inline std::uint64_t moved_bytes(const access& a) { return a.kind() == waiter_kind::update ? 2 * a.bytes : a.bytes; }
+inline std::uint64_t moved_bytes(const access& a) { return is_updated(a) ? 2 * a.bytes : a.bytes; }
 
 template <class BytesOf, class F>
 void visit_data_inputs(frame* t, BytesOf&& bytes_of, F&& f) {
@@ -59,15 +35,14 @@ void visit_data_inputs(frame* t, BytesOf&& bytes_of, F&& f) {
 }
 
 template <class F>
-void for_each_user_input(const memory::regions* known, frame* t, F&& f) {
-  if (names_user_memory(t)) [[unlikely]]
-    for_each_user_memory(t, [&](const access& a) {
-      if (reads_user_memory(a)) for_each_part(known, a, f);
-    });
+void for_each_user_input(const whereabouts& known, frame* t, F&& f) {
+  for_each_user_part(known, t, [&](std::uint64_t bytes, int node, bool reads, bool) {
+    if (reads) f(bytes, node);
+  });
 }
 
 template <class F>
-void for_each_input(const memory::regions* known, frame* t, F&& f) {
+void for_each_input(const whereabouts& known, frame* t, F&& f) {
   visit_data_inputs(
       t, [](const access& a) { return std::uint64_t{a.bytes}; }, f);
   for_each_user_input(known, t, f);
@@ -75,13 +50,11 @@ void for_each_input(const memory::regions* known, frame* t, F&& f) {
 // With moved_bytes(). User memory that is written is here, too: new versions will lie where the task runs, but that
 // stays where it is.
 template <class F>
-void for_each_moved_input(const memory::regions* known, frame* t, F&& f) {
+void for_each_moved_input(const whereabouts& known, frame* t, F&& f) {
   visit_data_inputs(t, moved_bytes, f);
-  if (names_user_memory(t)) [[unlikely]]
-    for_each_user_memory(t, [&](const access& a) {
-      const std::uint64_t times = reads_user_memory(a) && writes_user_memory(a) ? 2 : 1;
-      for_each_part(known, a, [&](std::uint64_t bytes, int node) { f(times * bytes, node); });
-    });
+  for_each_user_part(known, t, [&](std::uint64_t bytes, int node, bool reads, bool writes) {
+    f(reads && writes ? 2 * bytes : bytes, node);
+  });
 }
 
 // As for_each_input, with no look at where the bytes are.
@@ -97,21 +70,30 @@ void for_each_input_bytes(frame* t, F&& f) {
     }
 }
 
+// Of data alone.
 template <class F>
-void for_each_output(const memory::regions* known, frame* t, F&& f) {
+void for_each_data_output(frame* t, F&& f) {
   for (unsigned i = 0; i < t->versions; i++) {
     const version& v = *t->version_at(i);
     f(v.bytes, static_cast<int>(v.node));
   }
-  if (names_user_memory(t)) [[unlikely]]
-    for_each_user_memory(t, [&](const access& a) {
-      if (writes_user_memory(a)) for_each_part(known, a, f);
-    });
+  if ((t->unusual & frame::has_groups) != 0) [[unlikely]]
+    for (unsigned i = 0; i < t->accesses; i++)
+      if (const access& a = *t->access_at(i); is_updated(a) && is_of_group(a) && !names_range(*t, a))
+        f(a.bytes, static_cast<int>(a.source->node));
+}
+
+template <class F>
+void for_each_output(const whereabouts& known, frame* t, F&& f) {
+  for_each_data_output(t, f);
+  for_each_user_part(known, t, [&](std::uint64_t bytes, int node, bool, bool writes) {
+    if (writes) f(bytes, node);
+  });
 }
 
 // As for_each_output, of bytes that will lie where the task runs: it is the first to write them.
 template <class F>
-void for_each_unplaced_output(const memory::regions* known, frame* t, F&& f) {
+void for_each_unplaced_output(const whereabouts& known, frame* t, F&& f) {
   for_each_output(known, t, [&](std::uint64_t bytes, int node) {
     if (node == detail::node_unknown) f(bytes);
   });

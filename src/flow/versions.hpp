@@ -126,7 +126,11 @@ inline bool subscribe(context& c, version& v, waiter& w) {
   return true;
 }
 
+// Of a task with commutative accesses: it is ready, or waits for their tokens (tokens.hpp).
+[[gnu::cold]] void make_ready_with_tokens(context&, frame*);
+
 inline void make_ready(context& c, frame* f) {
+  if ((f->unusual & frame::has_tokens) != 0) [[unlikely]] return make_ready_with_tokens(c, f);
   f->state.store(frame_state::ready, std::memory_order_relaxed);
   c.ready.push(f);
 }
@@ -143,11 +147,11 @@ inline void drop_pending(context& c, frame* f, std::uint32_t n) {
   }
 }
 
-// Waits for the task's reads, one at a time: true if all are there, from `next_read` on. If not, the task waits for the
-// first that is missing, whose producer goes on from here; nothing of the frame may be touched then.
+// Waits for the task's reads, one at a time: true if all are there, from `next_read` on. If not, the task waits for
+// the first that is missing, whose producer goes on from here; nothing of the frame may be touched then.
 //
-// One at a time, because a task whose producers all have to tell it costs two atomic operations an input, and moves its
-// frame's line between as many caches. Who is told last finds the others there.
+// One at a time, because a task whose producers all have to tell it costs two atomic operations an input, and moves
+// its frame's line between as many caches. Who is told last finds the others there.
 inline bool await_reads(context& c, frame* f) {
   access* const end = f->access_at(f->accesses);
   for (access* a = f->next_read; a != end; a++) {
@@ -162,13 +166,16 @@ inline bool await_reads(context& c, frame* f) {
   return true;
 }
 
-// A waiter of a range that was cut (range_cut.hpp) has been told.
-void continue_cut(context&, const waiter&, const char* cause);
+// A waiter has been told that is not simply one of the things its task waits for: of a range that has parts
+// (range_parts.hpp); or of a frame that never runs, of a range that was cut (range_cut.hpp), or of a group of accesses
+// (access_group.hpp).
+void continue_by_kind(context&, const waiter&, const char* cause);
 
 // One thing less that a waiter's task waits for. `cause` is null, or the name of the task whose failure made it
 // pointless.
 inline void satisfy(context& c, waiter& w, const char* cause) {
-  if (w.kind() >= waiter_kind::cut_publish) [[unlikely]] return continue_cut(c, w, cause);
+  if (w.kind() >= waiter_kind::part_read) [[unlikely]]
+    return continue_by_kind(c, w, cause);
   frame* f = w.task();
   if (cause != nullptr && w.kind() != waiter_kind::overwrite)
     f->skipped_because.store(cause, std::memory_order_relaxed);
@@ -201,8 +208,8 @@ inline void unwanted(context& c, version& v) {
 }
 
 // The low half of `users` just became zero: superseded, and no task reads it any more. An heir keeps the version, and
-// has to wait for the producer, too; with views only it may be buried at any moment, by whoever lets go of the last one,
-// so nothing of it is looked at.
+// has to wait for the producer, too; with views only it may be buried at any moment, by whoever lets go of the last
+// one, so nothing of it is looked at.
 inline void unused(context& c, version& v, std::uint64_t users) {
   if ((users & version::has_heir) != 0) {
     tell_heir(c, v, *v.heir);
@@ -211,8 +218,8 @@ inline void unused(context& c, version& v, std::uint64_t users) {
   }
 }
 
-// One operation: the readers matched since it became current arrive, and it is current no longer. Returns what is left;
-// who sees its low half zero goes on with unused().
+// One operation: the readers matched since it became current arrive, and it is current no longer. Returns what is
+// left; who sees its low half zero goes on with unused().
 inline std::uint64_t retire(context& c, version& v, std::uint64_t new_readers, std::uint64_t heir) {
   const std::uint64_t users = add_users(c, v, new_readers * version::one_user + heir - version::while_current);
   WEIR_ASSERT(low_half(users) <= new_readers);
@@ -256,7 +263,8 @@ inline void drop_view(context& c, version& v) {
   if (users == 0) implementation::unwanted(c, v);
 }
 
-// The producer is done: whoever waits is told. The version may be gone on return, and with a frame's last one the frame.
+// The producer is done: whoever waits is told. The version may be gone on return, and with a frame's last one the
+// frame.
 inline void publish(context& c, version& v, const char* cause) {
   if (cause != nullptr) [[unlikely]] {
     if (v.published()) return drop_view(c, v);  // declare_failed() was before
@@ -268,8 +276,8 @@ inline void publish(context& c, version& v, const char* cause) {
   implementation::tell(c, w, cause);
 }
 
-// Its producer will never run: as publish, but the version stays, as if somebody viewed it, until the producer is skipped
-// and publishes it again. What nobody uses is left to that.
+// Its producer will never run: as publish, but the version stays, as if somebody viewed it, until the producer is
+// skipped and publishes it again. What nobody uses is left to that.
 inline void declare_failed(context& c, version& v, const char* cause) {
   if (v.published()) return;
   std::uint64_t users = v.users.load(std::memory_order_relaxed);
@@ -288,6 +296,10 @@ inline void drop_heir(context& c, version& v) {
     implementation::bury(c, v);
 }
 
+// A datum without a current version has an open group (access_group.hpp), which so many tasks have joined: nobody
+// reads what it leaves behind.
+void supersede_group(context&, datum&, std::uint64_t readers);
+
 // A new version takes the place of a datum's current one. The datum is locked.
 inline void replace_current(context& c, datum& d, version& v) {
   version* old = d.current;
@@ -295,6 +307,7 @@ inline void replace_current(context& c, datum& d, version& v) {
   d.current = &v;
   d.readers = 0;
   if (old != nullptr) implementation::retire_without_heir(c, *old, readers);
+  else if (d.group() != nullptr) [[unlikely]] supersede_group(c, d, readers);
 }
 
 // As replace_current, but the successor takes the old version's buffer over once nobody uses it: `heir` then has one
@@ -310,10 +323,12 @@ inline bool succeed_current(context& c, datum& d, version& v, access& heir) {
   return implementation::low_half(implementation::retire(c, *old, readers, version::has_heir)) == 0;
 }
 
-// The datum is gone: its current version will have no more readers than those matched.
-inline void let_current_go(context& c, version& v, std::uint64_t readers) {
+// The datum is gone: what is current will have no more readers than those matched, and its group is complete.
+inline void let_current_go(context& c, datum& d) {
   const visit here(c);
-  implementation::retire_without_heir(c, v, readers);
+  if (version* const v = std::exchange(d.current, nullptr); v != nullptr)
+    implementation::retire_without_heir(c, *v, d.readers);
+  else if (d.group() != nullptr) supersede_group(c, d, d.readers);
 }
 
 enum class lock_result { locked, mine_already, busy };

@@ -31,7 +31,7 @@ weighed_inputs weigh(flow::frame& task) {
 
 std::uint64_t bytes_read_on(int node, const task_view& task) {
   std::uint64_t there = 0;
-  flow::for_each_input(task.regions(), &task.frame(),
+  flow::for_each_input(user_memory_of(task), &task.frame(),
                        [&](std::uint64_t bytes, int at) { there += at == node ? bytes : 0; });
   return there;
 }
@@ -43,11 +43,11 @@ inputs_place cheapest_with_user_memory(const policy_machine& m, int own_node, co
                                        std::uint64_t push_threshold_bytes) {
   byte_tally tally;
   std::uint64_t placed = 0, unplaced = 0;
-  flow::for_each_moved_input(task.regions(), &task.frame(), [&](std::uint64_t bytes, int node) {
+  flow::for_each_moved_input(user_memory_of(task), &task.frame(), [&](std::uint64_t bytes, int node) {
     tally.add(bytes, node, 1);
     placed += node >= 0 ? bytes : 0;
   });
-  flow::for_each_unplaced_output(task.regions(), &task.frame(), [&](std::uint64_t bytes) { unplaced += bytes; });
+  flow::for_each_unplaced_output(user_memory_of(task), &task.frame(), [&](std::uint64_t bytes) { unplaced += bytes; });
   if (placed < unplaced) return {policy::here, true, 0};
   if (tally.total_bytes() < push_threshold_bytes) return {};
   const int node = tally.cheapest_node(m, own_node, false, byte_tally::ties::leave);

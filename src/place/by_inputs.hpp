@@ -1,7 +1,7 @@
 // Where a task's inputs are cheapest to read: what push-inputs and local place by.
 #pragma once
 
-#include "flow/flow.hpp"
+#include "place/place.hpp"
 
 #include <weir/policy.hpp>
 

@@ -54,13 +54,112 @@ TEST_F(own_memory, that_is_written_stays_where_it_is) {
 TEST_F(own_memory, that_nobody_has_written_is_dealt_out) {
   for (const char* policy : {"local", "follow"}) {
     std::set<int> nodes;
-    for (int i = 0; i < 4; i++) {
-      const wish w = v.ask_wish(policy, {pages(0, 4, access_mode::out)});
+    for (unsigned i = 0; i < 4; i++) {
+      const wish w = v.ask_wish(policy, {pages(4 * i, 4, access_mode::out)});
       EXPECT_TRUE(w.initial) << policy;
       nodes.insert(w.node);
     }
     EXPECT_EQ(nodes.size(), 4u) << policy;
   }
+}
+
+TEST_F(own_memory, of_one_page_goes_to_one_node) {
+  const std::uint64_t part = known.page_bytes() / 4;
+  for (const char* policy : {"local", "follow"}) {
+    std::set<int> nodes;
+    for (unsigned page = 0; page < 4; page++) {
+      std::set<int> of_page;
+      for (unsigned i = 0; i < 4; i++) {
+        const range r{base + page * known.page_bytes() + i * part, part, access_mode::out};
+        of_page.insert(v.by(static_cast<int>(i)).ask_wish(policy, {r}).node);
+      }
+      EXPECT_EQ(of_page.size(), 1u) << policy << " page " << page;
+      nodes.merge(of_page);
+    }
+    EXPECT_GT(nodes.size(), 1u) << policy;
+    // Longer than pages: each begins on one of its own, whatever it shares with the next.
+    nodes.clear();
+    v.by(0);
+    for (unsigned i = 0; i < 4; i++) {
+      const range r{base + 100 * known.page_bytes() + i * 9 * part, 9 * part, access_mode::out};
+      nodes.insert(v.ask_wish(policy, {r}).node);
+    }
+    EXPECT_EQ(nodes.size(), 4u) << policy;
+  }
+}
+
+TEST_F(own_memory, each_thread_begins_with_another_node) {
+  for (const char* policy : {"local", "follow"}) {
+    std::set<int> nodes;
+    for (unsigned i = 0; i < 4; i++)
+      nodes.insert(v.by(static_cast<int>(i)).ask_wish(policy, {pages(16 * i, 4, access_mode::out)}).node);
+    EXPECT_EQ(nodes.size(), 4u) << policy;
+  }
+}
+
+TEST_F(own_memory, tiles_of_the_same_short_rows_go_to_one_node) {
+  const std::uint64_t page = known.page_bytes(), stride = page + page / 2, width = stride / 8;
+  for (const char* policy : {"local", "follow"}) {
+    std::set<int> nodes;
+    for (unsigned row = 0; row < 4; row++) {
+      std::set<int> of_row;
+      for (unsigned column = 0; column < 8; column++) {
+        const std::uintptr_t first = base + row * 32 * stride + column * width;
+        of_row.insert(v.ask_wish(policy, {{first, 32 * width, access_mode::out, width, stride, base}}).node);
+      }
+      EXPECT_EQ(of_row.size(), 1u) << policy << " row " << row;
+      nodes.merge(of_row);
+    }
+    EXPECT_EQ(nodes.size(), 4u) << policy;
+    // Of long rows each tile has pages of its own.
+    nodes.clear();
+    for (unsigned column = 0; column < 4; column++) {
+      const std::uintptr_t matrix = base + 4096 * page;
+      nodes.insert(v.ask_wish(policy, {{matrix + column * 2 * page, 4 * 2 * page, access_mode::out, 2 * page, 8 * page,
+                                        matrix}})
+                       .node);
+    }
+    EXPECT_EQ(nodes.size(), 4u) << policy;
+  }
+}
+
+TEST_F(own_memory, of_a_tile_lies_where_its_rows_do) {
+  const std::uint64_t page = known.page_bytes(), stride = 8 * page;
+  lies_on(1, 0, 8 * 64);
+  for (unsigned row = 0; row < 64; row++) lies_on(2, 8 * row + 3, 1);
+  const range tile{base + 3 * page + 64, 64 * 128, access_mode::in, 128, stride, base};
+  for (const char* policy : {"local", "push-inputs", "push-weighted", "follow"})
+    EXPECT_EQ(v.ask_wish(policy, {tile}).node, 2) << policy;
+  // Half of each row on one node, and half on the other: all bytes are told.
+  const range across{base + 4 * page - 333, 37 * 444, access_mode::inout, 444, stride, base};
+  test_task t({}, {}, {across});
+  std::map<int, std::uint64_t> read;
+  const auto tell = [&](std::uint64_t bytes, int node) { read[node] += bytes; };
+  flow::for_each_input(&known, t.get(), tell);
+  EXPECT_EQ(read[1] + read[2], 37u * 444);
+  EXPECT_NEAR(static_cast<double>(read[2]), 37 * 333, 37);
+  flow::user_places found;
+  found.find(known, t.get());
+  std::map<int, std::uint64_t> again;
+  found.for_each([&](std::uint64_t bytes, int node, bool reads, bool writes) {
+    EXPECT_TRUE(reads && writes);
+    again[node] += bytes;
+  });
+  EXPECT_EQ(again, read);
+}
+
+// Rows that are shorter than pages: all between the first and the last byte counts.
+TEST_F(own_memory, of_a_tile_with_short_rows_lies_where_these_do) {
+  const std::uint64_t page = known.page_bytes(), stride = page / 8;
+  lies_on(1, 0, 4);
+  lies_on(2, 4, 12);
+  const range tile{base + 64, 128 * 64, access_mode::in, 64, stride, base};
+  test_task t({}, {}, {tile});
+  std::map<int, std::uint64_t> read;
+  flow::for_each_input(&known, t.get(), [&](std::uint64_t bytes, int node) { read[node] += bytes; });
+  EXPECT_EQ(read[1] + read[2], 128u * 64);
+  EXPECT_NEAR(static_cast<double>(read[1]), 128 * 16, 64);
+  EXPECT_NEAR(static_cast<double>(read[2]), 128 * 48, 64);
 }
 
 TEST_F(own_memory, a_few_pages_of_others_do_not_draw_what_is_new) {

@@ -12,6 +12,9 @@
 
 namespace weir::place {
 
+// What is known of the program's own memory, as flow asks for it.
+inline flow::whereabouts user_memory_of(const task_view& task) { return {task.regions(), task.found()}; }
+
 // What of a policy the runtime asks about all the time, found out once.
 struct chosen {
   std::string name;

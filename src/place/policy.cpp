@@ -40,17 +40,19 @@ void task_view::visit_inputs(void (*f)(void*, const part&), void* to) const {
   flow::visit_data_inputs(
       frame_,
       [&](const flow::access& a) {
-        updated = a.kind() == flow::waiter_kind::update;
+        updated = flow::is_updated(a);
         return std::uint64_t{a.bytes};
       },
       [&](std::uint64_t bytes, int node) {
         f(to, {bytes, node, updated});
       });
-  flow::for_each_user_input(regions_, frame_, [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
+  flow::for_each_user_input({regions_, found_}, frame_,
+                            [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
 }
 
 void task_view::visit_outputs(void (*f)(void*, const part&), void* to) const {
-  flow::for_each_output(regions_, frame_, [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
+  flow::for_each_output({regions_, found_}, frame_,
+                        [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
 }
 
 namespace place {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -24,13 +25,17 @@ struct range {
   std::uintptr_t first;
   std::uint64_t bytes;
   detail::access_mode mode;
+  // Of a tile, whose rows are `width` bytes long: from row to row, and where the matrix begins.
+  std::uint64_t width = 0, stride = 0;
+  std::uintptr_t matrix = 0;
 };
 
 class test_task {
  public:
   test_task(const std::vector<part>& inputs, const std::vector<part>& outputs, const std::vector<range>& own = {})
       : sources_(inputs.size()) {
-    const std::size_t accesses = inputs.size() + own.size();
+    const auto tiles = std::ranges::count_if(own, [](const range& r) { return r.width != 0; });
+    const std::size_t accesses = inputs.size() + own.size() + static_cast<std::size_t>(tiles);
     const std::size_t bytes = detail::align_up(
         detail::closure_offset(static_cast<unsigned>(outputs.size()), static_cast<unsigned>(accesses), 64), 64);
     frame_ = new (std::aligned_alloc(64, bytes)) flow::frame();
@@ -43,12 +48,18 @@ class test_task {
       sources_[i].node = static_cast<std::int16_t>(inputs[i].node);
       a.source = &sources_[i];
     }
-    for (unsigned i = 0; i < own.size(); i++) {
-      auto& a = *new (frame_->access_at(static_cast<unsigned>(inputs.size()) + i)) flow::access();
-      a.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(kind_of(own[i].mode));
-      a.bytes = own[i].bytes;
-      a.set_place(own[i].first, flow::access::reads_range);
-      frame_->unusual = flow::frame::has_ranges;
+    unsigned next = static_cast<unsigned>(inputs.size());
+    for (const range& r : own) {
+      auto& a = *new (frame_->access_at(next++)) flow::access();
+      a.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(kind_of(r.mode));
+      a.bytes = r.bytes;
+      a.set_place(r.first, flow::access::reads_range);
+      frame_->unusual |= flow::frame::has_ranges;
+      if (r.width == 0) continue;
+      auto& shape = *new (frame_->access_at(next++)) flow::access();
+      shape.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(flow::waiter_kind::shape);
+      shape.set_shape(r.matrix, r.stride, r.width);
+      frame_->unusual |= flow::frame::has_tiles;
     }
     for (unsigned i = 0; i < outputs.size(); i++) {
       auto& v = *new (frame_->version_at(i)) flow::version();
@@ -112,7 +123,7 @@ class test_view {
     }
     atomic<bool> said{false};
     const policy::wish w =
-        place::ask(*found->second.object, seen_, task_view(*task, regions_), {0, node_, running}, said);
+        place::ask(*found->second.object, seen_, task_view(*task, regions_), {worker_, node_, running}, said);
     EXPECT_FALSE(said.load(std::memory_order_relaxed));
     return w;
   }
@@ -122,6 +133,11 @@ class test_view {
   int ask(const std::string& name, const std::vector<part>& inputs, const std::vector<part>& outputs = {}) {
     test_task t(inputs, outputs);
     return ask(name, t.get());
+  }
+  // What a task does that is made ready by this worker.
+  test_view& by(int worker) {
+    worker_ = worker;
+    return *this;
   }
   policy::wish ask_wish(const std::string& name, const std::vector<range>& own) {
     test_task t({}, {}, own);
@@ -143,7 +159,7 @@ class test_view {
   const memory::regions* regions_ = nullptr;
   std::string parameters_;
   std::map<std::string, chosen> policies_;
-  int node_;
+  int node_, worker_ = 0;
 };
 
 }  // namespace weir::place

@@ -125,6 +125,22 @@ void throw_range_error(const frame* f, std::uintptr_t first, std::size_t count, 
                     " reaches beyond what can be addressed; weir::ref names memory of the program");
 }
 
+void throw_tile_error(const tile_numbers& n) {
+  const auto all = [](const char* what, std::size_t first, std::size_t count) {
+    return std::string(what) + " " + std::to_string(first) + " to " + std::to_string(first + count);
+  };
+  if (n.rows == 0 || n.columns == 0)
+    throw usage_error("weir::tile: " + std::to_string(n.rows) + " rows of " + std::to_string(n.columns) +
+                      " columns were asked for; a tile has at least one of each");
+  if (n.columns > n.stride || n.first_column > n.stride - n.columns)
+    throw usage_error("weir::tile: " + all("columns", n.first_column, n.columns) +
+                      " were asked for, and the matrix has " + std::to_string(n.stride) +
+                      " elements from row to row (its stride)");
+  throw usage_error("weir::tile: " + all("rows", n.first_row, n.rows) + " of a matrix at address " +
+                    std::to_string(n.matrix) + ", with " + std::to_string(n.stride) + " elements of " +
+                    std::to_string(n.element_bytes) + " bytes from row to row, reach beyond what can be addressed");
+}
+
 void throw_window_error(const frame* f, const stream_state* s, std::size_t count) {
   throw usage_error(std::string("task ") + f->display_name() + ": a window of " + std::to_string(count) + " elements of " + std::to_string(s->element_bytes) + " bytes on stream " +
                     (s->name ? s->name : "(unnamed)") + " is more than can be addressed");
@@ -158,10 +174,8 @@ void release_datum(datum* d) noexcept {
   if (rt->engine.forked()) return;
   {
     const engine::slot_to_release s(rt->engine);
-    if (version* v = d->current; v != nullptr) {
-      const std::uint64_t readers = d->readers;
-      d->current = nullptr;
-      flow::let_current_go(s->flow, *v, readers);
+    if (d->current != nullptr || d->group() != nullptr) {
+      flow::let_current_go(s->flow, *d);
       rt->engine.route_released(*s);
     }
     s->flow.frames.release({d, d->home, d->home}, sizeof(datum));
@@ -207,7 +221,8 @@ void wait_for(engine::engine& e, version& v) {
 
 // What is there already is neither the caller's own nor waited for.
 [[gnu::noinline]] void wait_for_view(engine::engine& e, const datum* d, version* v) {
-  if (frame* self = e.current().queues.running; self != nullptr && v->producer() == self) {
+  if (frame* self = e.current().queues.running;
+      self != nullptr && (v->producer() == self || flow::is_in_group_of(*self, *v))) {
     release_view(*d->runtime, v);
     throw usage_error(std::string("task ") + self->display_name() + " waits for datum " + name_of(*d) +
                       ", which it writes itself; use the memory its body was given");
@@ -244,6 +259,7 @@ version* acquire_view(datum* d) {
     flow::context& c = e.current().flow;
     const flow::visit here(c);
     const flow::held_datum held(c, *d);
+    if (d->group() != nullptr) [[unlikely]] flow::close_group(c, *d);
     v = d->current;
     if (v != nullptr) {
       flow::implementation::add_users(c, *v, version::one_view);

@@ -137,12 +137,29 @@ void scheduler::set_costs_of_updates(flow::shared& s) const {
   s.nodes = machine_.node_count();
 }
 
+// What costs more elsewhere is noted for thieves.
 policy::wish scheduler::place(slot_queues& self, frame* f) {
+  if (user_memory_ != nullptr && flow::names_user_memory(f) && f->affinity < 0 && policy_.places) [[unlikely]]
+    return place_by_user_memory(self, f);
+  const policy::wish w = wished(self, f, nullptr);
+  if (charges_) note_hint(f, w, self.node, user_memory_);
+  return w;
+}
+
+// Where that lies is looked up once.
+[[gnu::noinline]] policy::wish scheduler::place_by_user_memory(slot_queues& self, frame* f) {
+  flow::user_places found;
+  found.find(*user_memory_, f);
+  const policy::wish w = wished(self, f, &found);
+  if (charges_) note_hint(f, w, self.node, {user_memory_, &found});
+  return w;
+}
+
+policy::wish scheduler::wished(slot_queues& self, frame* f, const flow::user_places* found) {
   if (f->affinity >= 0) return f->affinity;
-  if (!policy_.places || nodes_ < 2) return policy::here;
-  if (user_memory_ != nullptr && flow::names_user_memory(f)) [[unlikely]]
-    flow::find_user_memory(*user_memory_, f);
-  return place::ask(*policy_.object, seen_, task_view(*f, user_memory_), {self.index, self.node, self.running}, said_);
+  if (!policy_.places) return policy::here;
+  return place::ask(*policy_.object, seen_, task_view(*f, user_memory_, found), {self.index, self.node, self.running},
+                    said_);
 }
 
 bool scheduler::wake_one_of_node(int node) {
@@ -153,13 +170,13 @@ bool scheduler::wake_one_of_node(int node) {
 
 // For thieves: what costs more elsewhere. Not what gets memory where the task runs: what follows it will go there. But
 // of a task that decides for others, all.
-void scheduler::note_hint(frame* f, const policy::wish& w, int here) const {
+void scheduler::note_hint(frame* f, const policy::wish& w, int here, const flow::whereabouts& known) const {
   if (f->has_no_data()) return;
   const int at = w.node == policy::here ? here : w.node;
   std::uint64_t bytes = w.bytes == policy::wish::unknown ? 0 : w.bytes;
   const auto add = [&](std::uint64_t n, int node) { bytes += (node >= 0 && node == at) || w.initial ? n : 0; };
-  if (w.bytes == policy::wish::unknown) flow::for_each_input(user_memory_, f, add);
-  flow::for_each_output(user_memory_, f, add);
+  if (w.bytes == policy::wish::unknown) flow::for_each_input(known, f, add);
+  flow::for_each_output(known, f, add);
   f->hint = task_hint(bytes, f->ops->typical_ns.load(std::memory_order_relaxed)).bits();
 }
 
@@ -181,7 +198,6 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   }
   if (nodes_ < 2) return false;
   const policy::wish wish = place(self, f);
-  if (charges_) note_hint(f, wish, self.node);
   if (wish.initial) {
     note_sender(self, f);
     initial_[static_cast<std::size_t>(wish.node)].push(f);
@@ -197,7 +213,6 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
 // policy places it. published() finds somebody if all of that node are busy.
 void scheduler::push_to_container(slot_queues& self, frame* f) {
   const policy::wish wish = place(self, f);
-  if (charges_) note_hint(f, wish, self.node);
   const int node = container_for(self, wish.node);
   note_sender(self, f);
   containers_[static_cast<std::size_t>(node)].push(f, hint_of(f));

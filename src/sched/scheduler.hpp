@@ -211,8 +211,10 @@ class scheduler {
  private:
   class view;
   bool route_elsewhere(slot_queues& self, frame*);
-  void note_hint(frame*, const policy::wish&, int here) const;
+  void note_hint(frame*, const policy::wish&, int here, const flow::whereabouts&) const;
   policy::wish place(slot_queues& self, frame*);
+  policy::wish place_by_user_memory(slot_queues& self, frame*);
+  policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
   bool push_to_node(slot_queues& self, frame*, int node);
   bool push_to_worker(slot_queues& self, ready_task, int worker);

@@ -17,7 +17,9 @@ constexpr bool is_what_algorithms_want =
     std::random_access_iterator<std::ranges::iterator_t<views<T>>> &&
     std::is_same_v<std::ranges::range_value_t<views<T>>, std::span<T>>;
 static_assert(is_what_algorithms_want<int> && is_what_algorithms_want<const double>);
-static_assert(sizeof(views<int>) == 16, "two registers");
+static_assert(std::ranges::random_access_range<views<tile<int>>> && std::ranges::borrowed_range<views<tile<int>>> &&
+              std::is_same_v<std::ranges::range_value_t<views<tile<const int>>>, tile<const int>>);
+static_assert(sizeof(views<int>) == 16 && sizeof(views<tile<int>>) == 16, "two registers");
 
 std::vector<memory_range<int>> blocks_of(std::vector<int>& v, std::size_t count) {
   std::vector<memory_range<int>> all;
@@ -153,6 +155,56 @@ TEST_F(groups, beside_data_and_streams) {
   rt.wait();
   EXPECT_EQ(v[10], 27);
   EXPECT_EQ(data_out[1].read()[2], 9);
+}
+
+// Of two matrices, one of them named twice, beside a group of ranges.
+TEST_F(groups, of_tiles) {
+  constexpr std::size_t n = 8;
+  std::vector<int> a(n * n, 1), b(n * n, 2);
+  const auto block = [](std::vector<int>& m, std::size_t row, std::size_t column) {
+    return ref(tile(m.data(), n, row, 4, column, 4));
+  };
+  const std::vector named{block(a, 0, 4), block(b, 4, 0), block(a, 0, 4), block(a, 2, 2)};
+  rt.spawn(inout(named), inout(blocks_of(b, 40)), out(std::span(named).first(0)),
+           [&](views<tile<int>> tiles, views<int> ranges, views<tile<int>> none) {
+             EXPECT_EQ(tiles.size(), 4u);
+             EXPECT_TRUE(none.empty());
+             EXPECT_EQ(tiles[0].data(), a.data() + 4);
+             EXPECT_EQ(tiles[1].data(), b.data() + 4 * n);
+             EXPECT_EQ(tiles[3].data(), a.data() + 2 * n + 2);
+             EXPECT_EQ(tiles[3].row(3).data(), a.data() + 5 * n + 2);
+             EXPECT_EQ(ranges[1].data(), b.data() + 40);
+             for (const tile<int> t : tiles)
+               for (std::size_t i = 0; i < t.rows(); i++)
+                 for (int& x : t.row(i)) x += 10;
+           });
+  int sum = 0;
+  rt.spawn(in(std::vector{block(a, 0, 4), block(b, 4, 0)}), out(ref(sum)),
+           [](views<tile<const int>> tiles, std::span<int> s) {
+             for (const tile<const int> t : tiles)
+               for (std::size_t i = 0; i < t.rows(); i++)
+                 s[0] = std::accumulate(t.row(i).begin(), t.row(i).end(), s[0]);
+           });
+  rt.wait();
+  EXPECT_EQ(sum, 16 * 21 + 4 * 10 + 16 * 12);
+}
+
+TEST_F(groups, of_tiles_order_by_each_member) {
+  constexpr std::size_t n = 6;
+  std::vector<int> m(n * n, 0);
+  const auto block = [&](std::size_t row, std::size_t column) { return ref(tile(m.data(), n, row, 2, column, 2)); };
+  gate door;
+  std::atomic<int> after{0}, free{0};
+  rt.spawn(out(std::vector{block(0, 0), block(2, 2)}), [&](auto) { door.pass(); });
+  rt.spawn(in(std::vector{block(0, 2), block(3, 3)}), [&](auto) { after++; });
+  rt.spawn(inout(std::vector{block(0, 4), block(2, 0), block(4, 0)}), [&](auto) { free++; });
+  rt.spawn(inout(block(0, 2)), [&](auto) { after++; });  // waits for the reader of it
+  rt.spawn(in(std::vector{ref(std::span(m).subspan(2 * n + 3, 1))}), [&](auto) { after++; });
+  while (free != 1) std::this_thread::yield();
+  EXPECT_EQ(after, 0);
+  door.open();
+  rt.wait();
+  EXPECT_EQ(after, 3);
 }
 
 TEST_F(groups, wrapping_members_are_refused) {

@@ -147,6 +147,28 @@ TEST(Stencils, AnyNumberOfBlocksPerDimension) {
   }
 }
 
+// Blocks as wide as the matrix are named as ranges, others as tiles.
+TEST(Stencils, StripsOfOwnMemoryWhoeverWritesThemFirst) {
+  for (const char* name : {"jacobi-2d", "seidel-2d", "red-black"}) {
+    run_request r;
+    r.what = &find_kernel(name);
+    r.problem = small_problem(*r.what);
+    r.problem.block[1] = r.problem.size[1];
+    r.problem.data_in = storage::own;
+    const std::any expected = r.what->solve(r.problem).value;
+    r.expected = &expected;
+    r.how.machine = "nodes:3 cpus:2";
+    r.how.workers = 5;
+    for (const first_touch init : {first_touch::chunks, first_touch::tasks, first_touch::one, first_touch::inside})
+      for (const bool annotate : {false, true}) {
+        SCOPED_TRACE(std::string(name_of(init)) + (annotate ? ", annotated" : ""));
+        r.problem.init = init;
+        r.problem.annotate = annotate;
+        expect_right(r);
+      }
+  }
+}
+
 // Made-up input depends on the seed, and so does every result.
 TEST(Kernels, FindAResultThatIsNotTheSequentialProgram) {
   for (const kernel& k : kernels()) {

@@ -89,7 +89,8 @@ class Runs(unittest.TestCase):
         self.assertRegex(result.stdout, r"(?m)^granularity-1us +\d{4,}$")
 
     def test_own_memory(self):
-        rows = ["ref-chains", "ref-many", "ref-creators-4", "ref-stencil", "ref-blocks", "ref-halo", "ref-fresh"]
+        rows = ["ref-chains", "ref-many", "ref-creators-4", "ref-stencil", "ref-blocks", "ref-tiles", "ref-halo",
+                "ref-fresh"]
         result = overhead("--patterns", ",".join(rows), "--tasks", "300", "--repeat", "1", "--workers", "2", "--json")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         lines = [json.loads(line) for line in result.stdout.splitlines()]

@@ -101,6 +101,26 @@ void accesses(weir::runtime& rt, const std::vector<weir::data<double>>& blocks, 
            [](weir::views<const double> r, weir::views<double> w, auto, weir::views<const double>) {
              for (const std::span<const double> part : r) w.begin()[0][0] = part[0];
            });
+  const weir::tile block(v.data(), 2, 0, 1, 0, 2);
+  const weir::memory_tile<double> named = ref(block);
+  rt.spawn(in(ref(block)), inout(named), out(ref(weir::tile(v.data(), 2, 1, 1, 0, 2))),
+           in(ref(weir::tile<const double>(block))),
+           [](weir::tile<const double> r, weir::tile<double> w, auto, auto) { w(0, 1) = r.row(0)[0]; });
+  const std::vector named_tiles{named, ref(block)};
+  const std::vector constant_tiles{ref(weir::tile<const double>(block))};
+  rt.spawn(in(named_tiles), out(std::span(named_tiles).first(1)), inout(named_tiles), in(constant_tiles),
+           [](weir::views<weir::tile<const double>> r, weir::views<weir::tile<double>> w, auto,
+              weir::views<weir::tile<const double>>) {
+             for (const weir::tile<const double> t : r) w[0](0, 1) = t(0, 0);
+           });
+  using weir::commutative, weir::concurrent;
+  rt.spawn(commutative(derived), concurrent(blocks[1].last(1)), [](std::span<double>, std::span<double>) {});
+  rt.spawn(concurrent(blocks), commutative(std::span<const weir::data<double>>(blocks).first(1)),
+           [](weir::views<double>, weir::views<double> w) { w[0][0] = 1; });
+  rt.spawn(commutative(ref(v)), concurrent(ref(number)), commutative(ref(std::span<double>(fixed))),
+           [](std::span<double>, std::span<double> n, std::span<double>) { n[0] = 1; });
+  rt.spawn(commutative(ranges), concurrent(std::span(ranges).first(1)), [](weir::views<double>, auto) {});
+  rt.spawn(commutative(blocks[0]), [](std::span<const double>) {});
   rt.spawn(s.push(2), s.tick(std::size_t{1}), s.pop(1), [](std::span<int>, std::span<const int>) {});
   rt.spawn(weir::push_each(streams, 2), weir::pop_each(streams, 1), [](weir::views<int>, weir::views<const int>) {});
 }

@@ -232,6 +232,32 @@ rt.spawn(in(ref(parts)), [](auto x) { (void)x; });
 // error: weir: out() and inout() say that the task writes, and the memory in ref() is const
 rt.spawn(out(ref(std::as_const(v))), [](std::span<double> x) { x[0] = 1; });
 
+// --- commutative: constant memory
+// error: weir: commutative() and concurrent() say that the task writes, and the memory in ref() is const
+rt.spawn(weir::commutative(ref(std::as_const(v))), [](std::span<double> x) { x[0] = 1; });
+
+// --- concurrent: constant memory, as a group
+// error: weir: commutative() and concurrent() say that the task writes, and the memory in ref() is const
+const std::vector parts{ref(std::as_const(v))};
+rt.spawn(weir::concurrent(parts), [](weir::views<double> all) { all[0][0] = 1; });
+
+// --- commutative: an array
+// error: weir: commutative() and concurrent() take a weir::data
+double array[4];
+rt.spawn(weir::commutative(array), [](std::span<double>) {});
+
+// --- concurrent: memory without ref
+// error: weir: commutative() and concurrent() take a weir::data
+rt.spawn(weir::concurrent(memory), [](std::span<double>) {});
+
+// --- commutative: of what another access has refused
+// error: weir: in() takes a weir::data
+rt.spawn(weir::commutative(in(3)), [](std::span<double>) {});
+
+// --- concurrent: the body wants another element
+// error: weir: the callable cannot be called with what its accesses give
+rt.spawn(weir::concurrent(x), [](std::span<float>) {});
+
 // --- ref: constant memory that the task is to update, as a group
 // error: weir: out() and inout() say that the task writes, and the memory in ref() is const
 const std::vector parts{ref(std::as_const(v))};
@@ -253,6 +279,49 @@ rt.spawn(out(std::vector{memory, memory}), [](weir::views<double>) {});
 // --- ref: a body for one range
 // error: weir: the callable cannot be called with what its accesses give
 rt.spawn(out(std::vector{ref(memory)}), [](std::span<double>) {});
+
+// --- ref: a tile that the task only reads
+// error: weir: the callable wants to write what the task only reads
+rt.spawn(in(ref(weir::tile(v.data(), 10, 0, 2, 0, 2))), [](weir::tile<double> t) { t(0, 0) = 1; });
+
+// --- ref: a tile of constant memory that the task is to write
+// error: weir: out() and inout() say that the task writes, and the memory in ref() is const
+const double* const matrix = v.data();
+rt.spawn(inout(ref(weir::tile(matrix, 10, 0, 2, 0, 2))), [](weir::tile<double>) {});
+
+// --- spawn: a tile without in, out or inout
+// error: weir: weir::ref(x) does not say what the task does with the memory
+rt.spawn(ref(weir::tile(v.data(), 10, 0, 2, 0, 2)), [](weir::tile<double>) {});
+
+// --- ref: a group of tiles that the task only reads
+// error: weir: the callable wants to write what the task only reads
+rt.spawn(in(std::vector{ref(weir::tile(v.data(), 10, 0, 2, 0, 2))}),
+         [](weir::views<weir::tile<double>> t) { t[0](0, 0) = 1; });
+
+// --- ref: a group of tiles of constant memory that the task is to write
+// error: weir: out() and inout() say that the task writes, and the memory in ref() is const
+const double* const matrix = v.data();
+rt.spawn(out(std::vector{ref(weir::tile(matrix, 10, 0, 2, 0, 2))}), [](weir::views<weir::tile<double>>) {});
+
+// --- spawn: a group of tiles without in, out or inout
+// error: weir: weir::ref(x) does not say what the task does with the memory
+rt.spawn(std::vector{ref(weir::tile(v.data(), 10, 0, 2, 0, 2))}, [](weir::views<weir::tile<double>>) {});
+
+// --- ref: a body that takes a group of tiles as one of ranges
+// error: weir: the callable cannot be called with what its accesses give
+rt.spawn(out(std::vector{ref(weir::tile(v.data(), 10, 0, 2, 0, 2))}), [](weir::views<double>) {});
+
+// --- in: tiles without ref
+// error: weir: in() takes a weir::data
+rt.spawn(in(std::vector{weir::tile(v.data(), 10, 0, 2, 0, 2)}), [](weir::views<weir::tile<const double>>) {});
+
+// --- in: a tile
+// error: weir: in() takes a weir::data
+rt.spawn(in(weir::tile(v.data(), 10, 0, 2, 0, 2)), [](weir::tile<const double>) {});
+
+// --- ref: a body that takes a tile as a range
+// error: weir: the callable cannot be called with what its accesses give
+rt.spawn(out(ref(weir::tile(v.data(), 10, 0, 2, 0, 2))), [](std::span<double>) {});
 
 // --- run: a callable with an argument
 // error: weir: run() takes one callable, which takes nothing or a weir::scope&

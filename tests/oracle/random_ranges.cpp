@@ -11,19 +11,20 @@ namespace {
 // Of all that is watched at once: who hangs is named.
 constexpr int patience_s = 60;
 
-std::string run_watched(runtime& rt, const range_program& p, const std::string& name) {
+std::string run_watched(runtime& rt, const range_program& p, const std::string& name, fresh_memory& fresh) {
   const std::string what = name + "\n" + p.text() + "which";
   watchdog dog(patience_s, what.c_str());
-  return run_program(rt, p);
+  return run_program(rt, p, fresh);
 }
 
 void report(const runtime_options& o, const range_program& p, const std::string& name, const std::string& wrong) {
   runtime_options untraced = o;
   untraced.trace = runtime_options::no_trace;
+  fresh_memory fresh;
   runtime rt(untraced);
   std::string last = wrong;
   const auto goes_wrong = [&](const range_program& q) {
-    const std::string again = run_watched(rt, q, "a part of " + name);
+    const std::string again = run_watched(rt, q, "a part of " + name, fresh);
     if (!again.empty()) last = again;
     return !again.empty();
   };
@@ -63,6 +64,7 @@ class random_runtime {
   random_runtime& operator=(const random_runtime&) = delete;
 
   runtime_options options;
+  fresh_memory fresh;
   std::optional<runtime> rt;
 };
 
@@ -118,16 +120,15 @@ class shared_bytes {
     std::size_t number = 0;
     for (const range_task& t : p.tasks) {
       if (t.waits_before && !in_task) rt.wait();
-      std::vector<named_bytes> ranges;
-      for (const range_access& a : t.accesses) ranges.push_back({a.how, memory_.part(a)});
       const std::vector<touched> parts = touched_by(t, memory_);
       for (const touched& part : parts)
         for (std::size_t i = part.first; part.written && i < part.end; i++)
           expected_[i].fetch_add(1, std::memory_order_relaxed);
       number++;
-      spawn_ranges(rt, nullptr, ranges, nullptr, [this, creator, number, parts, yields = t.yields](const data_views*) {
+      const auto body = [this, creator, number, parts, yields = t.yields](const data_views*) {
         execute(creator, number, parts, yields);
-      });
+      };
+      spawn_ranges(rt, nullptr, memory_.named(t), nullptr, body, t.in_groups);
     }
   }
   std::string difference() const {
@@ -182,6 +183,11 @@ class shared_bytes {
   std::atomic<bool> beside_{false}, order_{false}, changed_{false};
 };
 
+bool names_tiles(const range_program& p) {
+  const auto in_task = [](const range_task& t) { return std::ranges::any_of(t.accesses, &range_access::is_tile); };
+  return std::ranges::any_of(p.tasks, in_task);
+}
+
 }  // namespace
 
 void try_random_programs(std::size_t count) {
@@ -189,18 +195,20 @@ void try_random_programs(std::size_t count) {
   const program_numbers numbers = numbers_of_programs(count);
   constexpr std::size_t per_configuration = 40;
   std::optional<random_runtime> current;
+  std::size_t with_tiles = 0;
   for (std::size_t n = numbers.first; n < numbers.first + numbers.count && !::testing::Test::HasFailure(); n++) {
     if (!current.has_value() || n % per_configuration == 0) {
       std::mt19937_64 random(mix(seed, ~(n / per_configuration)));
       current.emplace(random);
     }
     const range_program p = random_program(mix(seed, n));
+    with_tiles += names_tiles(p) ? 1 : 0;
     const std::string name = "WEIR_TEST_SEED=" + std::to_string(seed) + " WEIR_TEST_FIRST=" + std::to_string(n) +
                              " WEIR_TEST_PROGRAMS=1";
-    const std::string wrong = run_watched(*current->rt, p, name);
+    const std::string wrong = run_watched(*current->rt, p, name, current->fresh);
     if (!wrong.empty()) report(current->options, p, name, wrong);
   }
-  std::printf("%zu programs\n", numbers.count);
+  std::printf("%zu programs, %zu with tiles\n", numbers.count, with_tiles);
 }
 
 void try_programs_beside_each_other(std::size_t rounds) {

@@ -24,9 +24,13 @@ std::string range_program::text() const {
     for (std::size_t d = 0; d < data; d++)
       if (t.data[d] != datum_use::none)
         all += " " + std::string(uses[static_cast<std::size_t>(t.data[d])]) + " d" + std::to_string(d);
-    for (const range_access& a : t.accesses)
+    for (const range_access& a : t.accesses) {
       all += " " + std::string(modes[static_cast<std::size_t>(a.how)]) + " a" + std::to_string(a.array) + "[" +
              std::to_string(a.first) + "," + std::to_string(a.first + a.count) + ")";
+      if (a.is_tile())
+        all += "x" + std::to_string(a.rows) + "/" + std::to_string(a.stride) + "@" + std::to_string(a.matrix);
+    }
+    if (t.in_groups) all += " in groups";
     if (t.children != 0) all += " with " + std::to_string(t.children) + " children";
     if (t.yields) all += " yields";
     if (t.fails) all += " throws";
@@ -52,7 +56,7 @@ word read_all(const range_task& t, const range_memory& m, const datum_places& d)
     for (std::size_t i = 0; values != nullptr && i < words_of_datum; i++) h = mix(h, values[i]);
   for (const range_access& a : t.accesses)
     if (does_read(a.how))
-      for (const byte b : m.part(a)) h = mix(h, b);
+      for_each_byte(a, [&](std::size_t i) { h = mix(h, m.all()[m.position(a, i)]); });
   return h == never_ran ? h + 1 : h;
 }
 
@@ -61,16 +65,29 @@ void write_all(const range_task& t, const range_memory& m, const datum_places& d
     for (std::size_t i = 0; values != nullptr && i < words_of_datum; i++) values[i] = mix(hash, i);
   for (std::size_t k = 0; k < t.accesses.size(); k++) {
     if (!does_write(t.accesses[k].how)) continue;
-    const std::span<byte> target = m.part(t.accesses[k]);
-    for (std::size_t i = 0; i < target.size(); i++) target[i] = static_cast<byte>(mix(hash, 10'000 * k + i));
+    const range_access& a = t.accesses[k];
+    std::size_t n = 10'000 * k;
+    for_each_byte(a, [&](std::size_t i) { m.all()[m.position(a, i)] = static_cast<byte>(mix(hash, n++)); });
   }
+}
+
+bool overlap(const range_access& a, const range_access& b) {
+  if (a.array != b.array || a.count == 0 || b.count == 0 || a.end() <= b.first || b.end() <= a.first) return false;
+  if (!a.is_tile() && !b.is_tile()) return true;
+  std::vector<bool> of_a(a.end(), false);
+  for_each_byte(a, [&](std::size_t i) { of_a[i] = true; });
+  bool found = false;
+  for_each_byte(b, [&](std::size_t i) { found |= i < of_a.size() && of_a[i]; });
+  return found;
 }
 
 std::vector<touched> touched_by(const range_task& t, const range_memory& m) {
   std::vector<byte> use(m.all().size(), 0);
   for (const range_access& a : t.accesses)
-    for (std::size_t i = m.first_of(a); i < m.first_of(a) + a.count; i++)
-      use[i] = std::max<byte>(use[i], does_write(a.how) ? 2 : 1);
+    for_each_byte(a, [&](std::size_t i) {
+      byte& b = use[m.position(a, i)];
+      b = std::max<byte>(b, does_write(a.how) ? 2 : 1);
+    });
   std::vector<touched> all;
   for (std::size_t i = 0, end = 0; i < use.size(); i = end) {
     for (end = i + 1; end < use.size() && use[end] == use[i];) end++;
@@ -125,10 +142,10 @@ class sequence {
       for (std::size_t i = part.first; part.written && i < part.end; i++) lost_[i] = !done;
   }
   bool reads_what_is_lost(const range_task& t) const {
+    bool lost = false;
     for (const range_access& a : t.accesses)
-      for (std::size_t i = 0; does_read(a.how) && i < a.count; i++)
-        if (lost_[memory_.first_of(a) + i]) return true;
-    return false;
+      if (does_read(a.how)) for_each_byte(a, [&](std::size_t i) { lost |= lost_[memory_.position(a, i)]; });
+    return lost;
   }
 
   const range_program& p_;

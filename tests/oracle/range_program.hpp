@@ -9,10 +9,23 @@
 
 namespace weir::test {
 
+// Bytes of an array: `count`, or a tile of so many rows of as many bytes, if it has a stride.
 struct range_access {
   mode how;
   std::size_t array, first, count;
+  std::size_t rows = 1, stride = 0;
+  std::size_t matrix = 0;  // where it begins in the array
+
+  bool is_tile() const { return stride != 0; }
+  std::size_t end() const { return first + (rows - 1) * stride + count; }
 };
+// Calls f(position) for each byte, from its array's beginning.
+template <class F>
+void for_each_byte(const range_access& a, F&& f) {
+  for (std::size_t r = 0; r < a.rows; r++)
+    for (std::size_t i = 0; i < a.count; i++) f(a.first + r * a.stride + i);
+}
+bool overlap(const range_access&, const range_access&);
 
 inline constexpr std::size_t most_data = 2, words_of_datum = 3;
 enum class datum_use : std::uint8_t { none, in, out, in_and_out, inout };
@@ -25,6 +38,7 @@ struct range_task {
   bool waits_before = false;  // its creator waits for all tasks before it creates this one
   bool yields = false;        // in its middle, so that others run beside it
   bool fails = false;         // throws once it has read, before it writes
+  bool in_groups = false;     // names its ranges in three groups; so does every task that names tiles
 };
 
 // Who creates the tasks.
@@ -34,6 +48,7 @@ struct range_program {
   std::vector<std::size_t> sizes, gaps;  // of the arrays, and before each of them, in bytes
   std::size_t data = 0;
   creation creator = creation::program;
+  bool needs_fresh_memory = false;  // nobody has named its addresses before
   std::vector<range_task> tasks;
 
   std::size_t bytes() const;
@@ -44,22 +59,28 @@ struct range_program {
 struct range_limits {
   std::size_t most_tasks = 60;
   bool failures = true, children = true, data = true, waits = true;
+  // Tiles of several strides in an array, or of several beginnings of rows: some tasks wait for more than they must.
+  bool meeting_tiles = true;
 };
 // The same program for the same seed and limits.
 range_program random_program(std::uint64_t seed, const range_limits& = {});
-
-// Ranges that come again and again: blocks and their halos, nested ones, halves, single bytes, all of an array.
-std::vector<range_access> usual_ranges(std::mt19937_64&, const std::vector<std::size_t>& sizes);
-// With any mode, of those given or a new one.
-range_access random_access(std::mt19937_64&, const std::vector<std::size_t>& sizes,
-                           const std::vector<range_access>& usual, std::size_t percent_usual, std::size_t percent_in);
 
 // The program's bytes, somewhere in memory.
 class range_memory {
  public:
   range_memory(const range_program&, std::span<byte>);
   std::size_t first_of(const range_access& a) const { return offsets_[a.array] + a.first; }
+  // Of plain bytes.
   std::span<byte> part(const range_access& a) const { return bytes_.subspan(first_of(a), a.count); }
+  named_bytes named(const range_access& a) const {
+    return {a.how, part(a), a.rows, a.stride, bytes_.data() + offsets_[a.array] + a.matrix};
+  }
+  std::vector<named_bytes> named(const range_task& t) const {
+    std::vector<named_bytes> all;
+    for (const range_access& a : t.accesses) all.push_back(named(a));
+    return all;
+  }
+  std::size_t position(const range_access& a, std::size_t of_array) const { return offsets_[a.array] + of_array; }
   std::span<byte> all() const { return bytes_; }
 
  private:

@@ -60,8 +60,6 @@ void range_run::create(bool in_task) {
 
 void range_run::spawn(scope* s, std::size_t index) {
   const range_task& t = program_.tasks[index];
-  std::vector<named_bytes> ranges;
-  for (const range_access& a : t.accesses) ranges.push_back({a.how, memory_.part(a)});
   named_data named;
   for (std::size_t d = 0; d < program_.data; d++) {
     const datum_use use = t.data[d];
@@ -69,8 +67,9 @@ void range_run::spawn(scope* s, std::size_t index) {
     if (use == datum_use::out || use == datum_use::in_and_out) named.out.push_back(data_[d]);
     if (use == datum_use::inout) named.inout.push_back(data_[d]);
   }
-  spawn_ranges(rt_, s, ranges, program_.data == 0 ? nullptr : &named,
-               [this, index, parts = touched_by(t, memory_)](const data_views* v) { execute(index, parts, v); });
+  spawn_ranges(
+      rt_, s, memory_.named(t), program_.data == 0 ? nullptr : &named,
+      [this, index, parts = touched_by(t, memory_)](const data_views* v) { execute(index, parts, v); }, t.in_groups);
 }
 
 datum_places range_run::places_of(const range_task& t, const data_views* v) const {
@@ -144,8 +143,9 @@ std::string range_run::difference() const {
   return {};
 }
 
-std::string run_program(runtime& rt, const range_program& p) {
-  std::vector<byte> memory(p.bytes());
+std::string run_program(runtime& rt, const range_program& p, fresh_memory& fresh) {
+  std::vector<byte> usual(p.needs_fresh_memory ? 0 : p.bytes());
+  const std::span<byte> memory = p.needs_fresh_memory ? fresh.next(p.bytes()) : usual;
   range_run r(rt, p, memory);
   const bool in_task = p.creator == creation::root_task || p.creator == creation::scope_in_task;
   if (in_task) rt.run([&] { r.create(true); });

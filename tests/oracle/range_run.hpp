@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 namespace weir::test {
 
@@ -55,8 +57,22 @@ class range_run {
   std::string wrong_;  // what tasks found
 };
 
+// Memory that no program of a runtime has had before, made before the runtime. In other memory the tiles of a program
+// may meet those of one before it.
+class fresh_memory {
+ public:
+  std::span<byte> next(std::size_t bytes) {
+    if (bytes > all_bytes - used_) throw std::logic_error("fresh memory is used up");
+    return {all_.get() + std::exchange(used_, used_ + bytes), bytes};
+  }
+
+ private:
+  static constexpr std::size_t all_bytes = std::size_t{1} << 28;  // few of them are touched
+  std::unique_ptr<byte[]> all_{new byte[all_bytes]};
+  std::size_t used_ = 0;
+};
 // Runs all of it. Empty, or what is wrong.
-std::string run_program(runtime&, const range_program&);
+std::string run_program(runtime&, const range_program&, fresh_memory&);
 
 // What task `number` creates.
 range_program program_of_children(std::size_t number, std::size_t children);

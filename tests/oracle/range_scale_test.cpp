@@ -35,6 +35,42 @@ TEST(range_scale, pieces_and_the_whole) {
   rt.wait();
 }
 
+// The same with tiles of a matrix: more than are kept when they are at rest. All of it is looked at as a range, as
+// a tile, and as two.
+TEST(range_scale, tiles_and_the_whole) {
+  watchdog dog(120, "many tiles of a matrix");
+  std::mt19937_64 random(new_seed());
+  constexpr std::size_t height = 3, width = 5, in_row = 100, stride = in_row * width;
+  const std::size_t rows = height * effort(100);
+  std::vector<std::uint32_t> values(rows * stride, 0);
+  std::vector<std::size_t> order(rows / height * in_row);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto part = [&](std::size_t row, std::size_t count, std::size_t column, std::size_t columns) {
+    return ref(tile(values.data(), stride, row, count, column, columns));
+  };
+  runtime rt({.workers = 4});
+  for (std::uint32_t round = 1; round <= 6; round++) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (const std::size_t i : order)
+      rt.spawn(inout(part(i / in_row * height, height, i % in_row * width, width)), [](tile<std::uint32_t> t) {
+        for (std::size_t r = 0; r < height; r++)
+          for (std::uint32_t& v : t.row(r)) v++;
+      });
+    const auto check = [round](auto all) { EXPECT_TRUE(std::ranges::count(all, round) == std::ssize(all)); };
+    const auto check_tile = [=](tile<const std::uint32_t> t) {
+      for (std::size_t r = 0; r < t.rows(); r++) check(t.row(r));
+    };
+    if (round % 3 == 0) rt.spawn(in(ref(std::span<const std::uint32_t>(values))), check);
+    if (round % 3 == 1) rt.spawn(inout(part(0, rows, 0, stride)), check_tile);
+    if (round % 3 == 2)
+      rt.spawn(in(part(0, rows, 0, 17)), in(part(0, rows, 17, stride - 17)), [=](auto left, auto right) {
+        check_tile(left);
+        check_tile(right);
+      });
+  }
+  rt.wait();
+}
+
 // Where addresses differ in some bits only. What the tasks of a block do is counted beside it.
 TEST(range_scale, blocks_at_any_distance) {
   watchdog dog(120, "blocks at any distance");

@@ -106,6 +106,47 @@ TEST_F(address_stress, ever_new_ranges_at_random) {
   });
 }
 
+// Of one matrix that is as long as one likes: each task names a tile, reads the one above, and skips some rows.
+tile<byte> tile_at(std::uint64_t number, std::size_t apart) {
+  constexpr std::size_t stride = 4096, tiles_in_row = 16, rows = 8, width = 100;
+  return {at(0, 1).data(), stride, number / tiles_in_row * apart, rows, number % tiles_in_row * width, width};
+}
+
+TEST_F(address_stress, ever_new_tiles) {
+  expect_flat_memory([&](std::size_t i) { add(inout(ref(tile_at(i, 8)))); });
+}
+TEST_F(address_stress, ever_new_tiles_that_overlap_those_above) {
+  expect_flat_memory([&](std::size_t i) { add(in(ref(tile_at(i, 5))), out(ref(tile_at(i + 16, 5)))); },
+                     effort(400'000));
+}
+TEST_F(address_stress, ever_new_tiles_far_from_each_other) {
+  expect_flat_memory([&](std::size_t i) { add(inout(ref(tile_at(i, 30)))); });
+}
+
+// Matrices of any stride, one behind the other, two tiles of each.
+TEST_F(address_stress, tiles_of_ever_new_matrices) {
+  std::mt19937_64 random(new_seed());
+  expect_flat_memory([&](std::size_t i) {
+    const std::size_t stride = between(random, 10, 80);
+    byte* const matrix = at(i * 1000, 1).data();
+    add(out(ref(tile(matrix, stride, 0, 10, 0, stride / 2))));
+    add(in(ref(tile(matrix, stride, 2, 8, stride / 4, stride / 2))));
+  }, effort(400'000));
+}
+
+// The same memory as matrices of different strides, and as plain ranges.
+TEST_F(address_stress, tiles_of_any_stride) {
+  std::mt19937_64 random(new_seed());
+  expect_flat_memory([&](std::size_t) {
+    const std::size_t stride = 16 * between(random, 1, 3), rows = between(random, 1, 8), row = between(random, 0, 20);
+    const std::size_t column = between(random, 0, stride - 8), kind = between(random, 0, 3);
+    const auto part = ref(tile(at(0, 1).data(), stride, row, rows, column, between(random, 1, 8)));
+    if (kind == 0) add(in(part));
+    else if (kind == 1) add(in(ref(at(between(random, 0, 1000), 20))));
+    else add(inout(part));
+  }, effort(200'000));
+}
+
 TEST_F(address_stress, the_same_blocks_again_and_again) {
   expect_flat_memory([&](std::size_t i) {
     const std::size_t k = i % 256;

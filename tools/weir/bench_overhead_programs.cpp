@@ -38,6 +38,7 @@ constexpr overhead_row costs[] = {
     {"ref-creators-4", "ref-creators", "--creators", "4"},
     {"ref-stencil", "ref-stencil", "", ""},
     {"ref-blocks", "ref-blocks", "", ""},
+    {"ref-tiles", "ref-tiles", "", ""},
     {"ref-halo", "ref-halo", "", ""},
     {"ref-fresh", "ref-fresh", "", ""},
     {"granularity-0us", "stencil", "--task-ns", "0"},

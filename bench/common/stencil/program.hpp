@@ -10,6 +10,7 @@
 #include <bench/common/parallel_control.hpp>
 #include <bench/common/page_check.hpp>
 #include <bench/common/stencil/block_tile.hpp>
+#include <bench/common/stencil/own_matrix.hpp>
 
 #include <optional>
 #include <vector>
@@ -22,8 +23,9 @@ namespace weir::bench::stencil {
 // Shared variant: two global arrays (Gauss-Seidel: one) interleaved over the nodes; empty data in the same pattern
 // carry the dependences.
 //
-// Own memory: the blocks of the private variant, with the same layout, one after the other in an ordinary array
-// (Jacobi: two). Tasks name the same parts of them, and update blocks where they lie.
+// Own memory, in two dimensions: a row-major matrix (Jacobi: two). A block is a tile of it, or, where blocks are as
+// wide as the matrix, its rows. In one and three dimensions: the blocks of the private variant, with the same layout,
+// one after the other in an ordinary array (Jacobi: two), of which tasks name the same parts.
 template <int Dimensions, method Method>
 class program : public instance {
  public:
@@ -67,7 +69,7 @@ class program : public instance {
         const auto array = shared_array(options_.iterations);
         copy_out(b, array.at(grid_.origin(b)), array.plane_stride(), array.row_stride());
       } else if (options_.data_in == storage::own) {
-        copy_out_block(b, own(options_.iterations)[b]);
+        copy_out_own(b);
       } else {
         const auto values = blocks(options_.iterations)[b].read();
         copy_out_block(b, values);
@@ -134,9 +136,36 @@ class program : public instance {
     return {.name = name, .affinity = by_hand_.of(b / blocks_per_row(), grid_.outer(Dimensions))};
   }
 
+  // A matrix of the program's own, in two dimensions. Tasks name whole blocks, also of their neighbours: what is
+  // always named alike is found by one look-up, and who writes a block waits for the same tasks as if they had named
+  // its sides. Blocks as wide as the matrix are strips of rows.
+  const own_matrix& matrix(int t) const { return matrices_[t & (generations - 1)]; }
+  bool blocks_are_rows() const { return grid_.blocks.columns == 1; }
+  memory_range<double> strip(int t, std::size_t b) const { return matrix(t).rows(origin(b), shape(b)); }
+  memory_range<double> strip_above(int t, std::size_t b) const {
+    return b == 0 ? matrix(t).row_above(origin(b)) : strip(t, b - 1);
+  }
+  memory_range<double> strip_below(int t, std::size_t b) const {
+    return b + 1 == grid_.count() ? matrix(t).row_below(origin(b), shape(b)) : strip(t, b + 1);
+  }
+  memory_tile<double> own_block(int t, std::size_t b) const { return matrix(t).block(origin(b), shape(b)); }
+  memory_tile<double> own_beside(int t, std::size_t b, side s) const {
+    if (!grid_.has_neighbour(b, s)) return matrix(t).layer_beside(origin(b), shape(b), s);
+    return own_block(t, grid_.neighbour(b, s));
+  }
+  tile own_tile(int t, std::size_t b) const {
+    return tile_of(matrix(t - 1).array(), matrix(t).array(), origin(b), shape(b));
+  }
+  void written_own(int t, std::size_t b) const {
+    for (std::size_t r = 0; pages() != nullptr && r < shape(b).rows; r++)
+      written(pages(), std::span(matrix(t).array().at(0, origin(b).rows + r, origin(b).columns), shape(b).columns));
+  }
+
  private:
   static constexpr int generations = Method == method::jacobi ? 2 : 1;
 
+  extent origin(std::size_t b) const { return grid_.origin(b); }
+  extent shape(std::size_t b) const { return grid_.shape(b); }
   block_layout<Dimensions> layout(std::size_t b) const { return {grid_.shape(b)}; }
   chunking chunks(runtime& rt) const {
     return chunking::of(grid_.outer(Dimensions), blocks_per_row(), rt.workers());
@@ -146,6 +175,9 @@ class program : public instance {
     const extent& n = grid_.blocks;
     const extent& b = grid_.block;
     constexpr std::size_t element = sizeof(double);
+    // Blocks beside each other share the pages of a matrix.
+    if (Dimensions == 2 && options_.data_in == storage::own)
+      return {n.rows, n.columns, 1, std::min(n.rows, static_cast<std::size_t>(rt.workers())), 1};
     if (Dimensions == 3) return tiling::compact(n.planes, n.rows, n.columns, rt.workers(), b.rows * b.columns * element, b.planes * b.columns * element);
     if (Dimensions == 2) return tiling::compact(n.rows, n.columns, 1, rt.workers(), b.columns * element, b.rows * element);
     return tiling::compact(n.columns, 1, 1, rt.workers(), element, 0);
@@ -182,7 +214,8 @@ class program : public instance {
           tokens_[g].resize(grid_.count());
           break;
         case storage::own:
-          own_[g] = own_blocks<double>(grid_.count(), [this](std::size_t b) { return layout(b).size(); });
+          if constexpr (Dimensions == 2) matrices_[g] = own_matrix(grid_.size);
+          else own_[g] = own_blocks<double>(grid_.count(), [this](std::size_t b) { return layout(b).size(); });
           break;
       }
   }
@@ -205,14 +238,23 @@ class program : public instance {
   void spawn_own_fill(runtime& rt, std::size_t b, placement where) {
     if (options_.annotate) where = by_hand_.home_of(b / blocks_per_row(), grid_.outer(Dimensions));
     const task_options named{.name = "fill", .affinity = where};
-    if constexpr (generations == 1)
-      rt.spawn(named, out(whole(own_[0][b])), [this, b](auto) { fill_own(b); });
-    else
-      rt.spawn(named, out(whole(own_[0][b])), out(whole(own_[1][b])), [this, b](auto...) { fill_own(b); });
+    const auto fill = [this, b](auto...) { fill_own(b); };
+    const auto spawn_fill = [&](const auto& block) {  // block(g): of array g
+      if constexpr (generations == 1) rt.spawn(named, out(block(0)), fill);
+      else rt.spawn(named, out(block(0)), out(block(1)), fill);
+    };
+    if constexpr (Dimensions != 2) spawn_fill([&](int g) { return whole(own_[g][b]); });
+    else if (blocks_are_rows())
+      spawn_fill([&](int g) { return matrices_[g].rows_with_layer(origin(b), shape(b)); });
+    else spawn_fill([&](int g) { return matrices_[g].block_with_layer(origin(b), shape(b)); });
   }
   void fill_own(std::size_t b) {
-    fill_block(b, own_[0][b]);
-    if (generations > 1) std::ranges::fill(own_[1][b], 0.0);  // only so that its pages come to lie here
+    if constexpr (Dimensions == 2) {
+      for (int g = 0; g < generations; g++) matrices_[g].array().fill(options_.seed, origin(b), shape(b));
+    } else {
+      fill_block(b, own_[0][b]);
+      if (generations > 1) std::ranges::fill(own_[1][b], 0.0);  // only so that its pages come to lie here
+    }
   }
   void fill_as_told(runtime& rt) {
     if (options_.parallel_control) control_.emplace(rt, tiles(rt));
@@ -230,6 +272,14 @@ class program : public instance {
       rt.spawn(named, out(tokens_[0][b]), [this, b](auto) { for (int g = 0; g < generations; g++) shared_array(g).fill(options_.seed, grid_.origin(b), grid_.shape(b)); });
   }
   void fill_block(std::size_t b, std::span<double> block) const;
+  void copy_out_own(std::size_t b) {
+    if constexpr (Dimensions == 2) {
+      const auto array = matrix(options_.iterations).array();
+      copy_out(b, array.at(grid_.origin(b)), array.plane_stride(), array.row_stride());
+    } else {
+      copy_out_block(b, own(options_.iterations)[b]);
+    }
+  }
   void copy_out_block(std::size_t b, std::span<const double> block) {
     const extent shape = grid_.shape(b);
     copy_out(b, block.data(), shape.rows * shape.columns, shape.columns);
@@ -244,6 +294,7 @@ class program : public instance {
   std::vector<data<char>> tokens_[2];
   interleaved_array<double> arrays_[2];
   own_blocks<double> own_[2];
+  own_matrix matrices_[2];
   std::optional<parallel_control> control_;
   std::vector<double> result_;
 };

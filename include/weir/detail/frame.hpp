@@ -34,10 +34,14 @@ enum class waiter_kind : std::uint8_t {
   covered_read,
   covered_update,
   covered_overwrite,
-  dependence,  // one more thing a task waits for: a segment of a window, or one of several parts of a range
+  shape,       // no access, but the shape of the tile that the access before it names (access::matrix() and below)
+  dependence,  // one more thing a task waits for: a segment of a window
   external,    // a thread outside the runtime waits for this version
+  part_read,   // access to one of several parts of a range: as read
   cut_publish, // a range was cut while tasks used it: the version of the whole is there
   cut_unused,  // nobody uses that version any more
+  group_enter, // of a group of accesses: what was there before them is there, and nobody uses that any more
+  group_leave, // all of them are over
 };
 
 inline constexpr bool is_covered(waiter_kind k) {
@@ -72,6 +76,19 @@ struct alignas(64) datum : resource {
   std::int16_t last_seen = node_unknown;  // by near(): node of a version of it; protected by owner
   // Data lie among frames. Who walks those finds here, where a frame has its state, that this is none: frame_state::free.
   alignas(8) unset_atomic<std::uint8_t> no_frame;
+  // Its open group of commutative or concurrent accesses, as two parts of an address; protected by owner. While data
+  // have one `current` is null, so that only who finds that looks here. Records of ranges have both.
+  std::uint16_t group_high = 0;
+  std::uint32_t group_low = 0;
+
+  frame* group() const {
+    return reinterpret_cast<frame*>(static_cast<std::uintptr_t>(std::uint64_t{group_high} << 32 | group_low));
+  }
+  void set_group(frame* g) {
+    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(g));
+    group_high = static_cast<std::uint16_t>(address >> 32);
+    group_low = static_cast<std::uint32_t>(address);
+  }
 };
 static_assert(sizeof(datum) == 64);
 
@@ -91,9 +108,20 @@ struct access : waiter {
   std::uint64_t offset() const { return place & ((std::uint64_t{1} << offset_bits) - 1); }
   // update, overwrite: which of the frame's versions it becomes.
   unsigned extra() const { return static_cast<unsigned>(place >> offset_bits); }
-  // In the extra() of what reads user memory.
-  static constexpr unsigned reads_range = 1;
+  // In the extra() of what reads, covered_read and dependence included: of user memory; of a commutative or concurrent
+  // access, which waits as readers do; of a commutative one; and that its task was given up.
+  static constexpr unsigned reads_range = 1, in_group = 2, exclusive = 4, given_up = 8;
   void set_place(std::uint64_t offset, std::uint64_t extra) { place = offset | extra << offset_bits; }
+
+  // Of a shape: address of the matrix, bytes from row to row, bytes of a row of the tile.
+  void set_shape(std::uintptr_t matrix, std::uint64_t stride, std::uint64_t width) {
+    next = reinterpret_cast<waiter*>(matrix);
+    place = stride;
+    bytes = width;
+  }
+  std::uintptr_t matrix() const { return reinterpret_cast<std::uintptr_t>(next); }
+  std::uint64_t stride() const { return place; }
+  std::uint64_t width() const { return bytes; }
 };
 static_assert(sizeof(access) == 40);
 
@@ -186,6 +214,9 @@ struct frame_size {
 struct alignas(64) frame {
   static constexpr std::uint32_t being_created = std::uint32_t{1} << 31;
   static constexpr std::uint8_t has_updates = 1, has_streams = 2, has_ranges = 4, of_graph = 8;
+  static constexpr std::uint8_t has_tiles = 16;  // among its ranges
+  // Commutative or concurrent accesses; commutative ones.
+  static constexpr std::uint8_t has_groups = 32, has_tokens = 64;
 
   const task_ops* ops = nullptr;
   // What it waits for: 1 for all its reads, 1 for every other input, and being_created until all are matched. When it

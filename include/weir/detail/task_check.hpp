@@ -85,6 +85,8 @@ template <class T> inline constexpr bool names_stream<std::vector<stream<T>>> = 
 template <class T> inline constexpr bool names_memory = false;
 template <class T> inline constexpr bool names_memory<memory_range<T>> = true;
 template <class T> inline constexpr bool names_memory<std::vector<memory_range<T>>> = true;
+template <class T> inline constexpr bool names_memory<memory_tile<T>> = true;
+template <class T> inline constexpr bool names_memory<std::vector<memory_tile<T>>> = true;
 template <class T> inline constexpr bool names_memory<std::span<T>> = names_memory<std::remove_const_t<T>>;
 
 template <class T, class... Others>
@@ -119,6 +121,8 @@ consteval int argument_count() {
 template <class T> struct writable { using type = T; };
 template <class T> struct writable<std::span<const T>> { using type = std::span<T>; };
 template <class T> struct writable<views<const T>> { using type = views<T>; };
+template <class T> struct writable<tile<const T>> { using type = tile<T>; };
+template <class T> struct writable<views<tile<const T>>> { using type = views<tile<T>>; };
 
 template <class Argument, class... Given>
 consteval mistake mistake_in_callable(types<Given...>) {
@@ -184,7 +188,8 @@ void refuse_task() {
                 "argument for each");
   static_assert(found != mistake::only_read,
                 "weir: the callable wants to write what the task only reads: in(), pop() and peek() give a "
-                "std::span<const T>, groups of them weir::views<const T>; take that, or declare an inout() or out()");
+                "std::span<const T>, of groups weir::views<const T>, of tiles weir::tile<const T>; take that, or "
+                "declare an inout() or out()");
   static_assert(found != mistake::by_reference,
                 "weir: the callable takes a std::span or weir::views by reference; take it by value");
   static_assert(found != mistake::argument_count,
@@ -192,8 +197,8 @@ void refuse_task() {
                 "access, in their order, and none for tick()");
   static_assert(found != mistake::argument_types,
                 "weir: the callable cannot be called with what its accesses give: std::span<const T> for in(), pop() "
-                "and peek(), std::span<T> for out(), inout() and push(), weir::views of these for groups, nothing "
-                "for tick()");
+                "and peek(), std::span<T> for out(), inout() and push(), weir::views of these for groups, weir::tile "
+                "for tiles, nothing for tick()");
   static_assert(found != mistake::copied,
                 "weir: a task keeps a copy of its callable, and this one cannot be copied; hand it over, as in "
                 "spawn(in(x), std::move(f))");

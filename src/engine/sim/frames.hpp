@@ -33,7 +33,7 @@ class frame_maker {
   // Last of all.
   void drop_data(flow::context& c) {
     for (detail::datum& d : data_)
-      if (d.current != nullptr) flow::let_current_go(c, *std::exchange(d.current, nullptr), d.readers);
+      flow::let_current_go(c, d);
   }
 
   // create(ops, options, size) makes the frame; it is to be submitted.

@@ -280,10 +280,16 @@ void engine::count_bytes(slot& s, frame* f) {
       by_class[0].add(bytes);  // the system does not tell: first touch by this very task, as far as anybody knows
     }
   };
-  flow::for_each_input(&shared_.user_memory, f,
-                       [&](std::uint64_t bytes, int node) { count(s.read_bytes, bytes, node); });
-  flow::for_each_output(&shared_.user_memory, f,
-                        [&](std::uint64_t bytes, int node) { count(s.written_bytes, bytes, node); });
+  flow::visit_data_inputs(
+      f, [](const flow::access& a) { return std::uint64_t{a.bytes}; },
+      [&](std::uint64_t bytes, int node) { count(s.read_bytes, bytes, node); });
+  flow::for_each_data_output(f, [&](std::uint64_t bytes, int node) { count(s.written_bytes, bytes, node); });
+  if (!flow::names_user_memory(f)) [[likely]]
+    return;
+  flow::note_user_memory(shared_.user_memory, f, here, [&](std::uint64_t bytes, int node, bool reads, bool writes) {
+    if (reads) count(s.read_bytes, bytes, node);
+    if (writes) count(s.written_bytes, bytes, node);
+  });
 }
 
 }  // namespace weir::engine

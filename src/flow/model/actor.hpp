@@ -64,6 +64,8 @@ struct actor {
     std::vector<datum*> in, out, inout;
     stream_state *push = nullptr, *pop = nullptr, *peek = nullptr;
     std::vector<cells> reads, writes, overwrites;
+    std::vector<datum*> commutative, concurrent;
+    std::vector<cells> adds, joins;  // commutative and concurrent ones
   };
 
   // Creates a task; it notes in *seen what it reads. What becomes ready is on c.ready.
@@ -71,7 +73,10 @@ struct actor {
     const std::size_t written = named.writes.size() + named.overwrites.size();
     const std::size_t versions = named.out.size() + named.inout.size() + (named.push ? 1 : 0) + written;
     const std::size_t windows = (named.pop ? 1 : 0) + (named.peek ? 1 : 0);
-    const std::size_t reads = named.in.size() + named.inout.size() + windows + named.reads.size() + written;
+    const std::size_t in_groups =
+        named.commutative.size() + named.concurrent.size() + named.adds.size() + named.joins.size();
+    const std::size_t reads =
+        named.in.size() + named.inout.size() + windows + named.reads.size() + written + in_groups;
     frame* f = create_frame(c, nullptr, nullptr, {},
                             detail::size_of_frame({}, versions, reads, sizeof seen, alignof(number*),
                                                   windows));
@@ -83,6 +88,8 @@ struct actor {
       f->unusual |= frame::has_updates;
       detail::put_version(k, detail::version_kind::update, d, d->bytes);
     }
+    for (datum* d : named.commutative) put_in_group(k, d, access_mode::commutative);
+    for (datum* d : named.concurrent) put_in_group(k, d, access_mode::concurrent);
     for (datum* d : named.out) detail::put_version(k, detail::version_kind::replace, d, d->bytes);
     if (named.push != nullptr) detail::put_stream<number>(k, named.push, 1, stream_mode::push);
     if (named.pop != nullptr) detail::put_stream<number>(k, named.pop, 1, stream_mode::pop);
@@ -90,7 +97,13 @@ struct actor {
     for (const cells& r : named.reads) put_cells(k, r, access_mode::in);
     for (const cells& r : named.writes) put_cells(k, r, access_mode::inout);
     for (const cells& r : named.overwrites) put_cells(k, r, access_mode::out);
+    for (const cells& r : named.adds) put_cells(k, r, access_mode::commutative);
+    for (const cells& r : named.joins) put_cells(k, r, access_mode::concurrent);
     if (submit(c, f)) c.ready.push(f);
+  }
+  static void put_in_group(detail::cursor& k, datum* d, access_mode mode) {
+    put_datum(k, waiter_kind::read, d).set_place(0, detail::extra_of_read(mode));
+    k.task->unusual |= detail::unusual_about(mode);
   }
   static access& put_datum(detail::cursor& k, waiter_kind kind, datum* d) {
     access& a = detail::put_access(k, kind);
@@ -130,15 +143,22 @@ struct actor {
   static number look_at(frame* f, access& a) {
     if (names_range(*f, a)) return look_at_cells(a);
     switch (a.kind()) {
-      case waiter_kind::read: return read_buffer(a.source->buffer);
+      case waiter_kind::read: return (a.extra() & access::exclusive) != 0 ? add_one(a) : read_buffer(a.source->buffer);
       case waiter_kind::update: return read_buffer(f->version_at(a.extra())->buffer);
       case waiter_kind::window: return read_buffer(detail::window_data(a));
       default: return 0;
     }
   }
+  // Who is alone with it.
+  static number add_one(const access& a) {
+    const number before = read_buffer(a.source->buffer);
+    write_buffer(a.source->buffer, before + 1);
+    return before;
+  }
   static number look_at_cells(const access& a) {
     auto* const first = reinterpret_cast<shared_cell*>(static_cast<std::uintptr_t>(a.offset()));
-    const bool writes = a.kind() != waiter_kind::read && a.kind() != waiter_kind::covered_read;
+    const bool only_reads = a.kind() == waiter_kind::read || a.kind() == waiter_kind::covered_read;
+    const bool writes = !only_reads || (a.extra() & access::exclusive) != 0;
     number sum = 0;
     for (std::size_t i = 0; i < a.bytes / sizeof *first; i++) {
       const number before = first[i].read();
@@ -155,9 +175,7 @@ struct actor {
   }
   // As the datum's handle does when it goes out of scope.
   void forget(datum& d) {
-    version* v = d.current;
-    d.current = nullptr;
-    if (v != nullptr) let_current_go(c, *v, d.readers);
+    let_current_go(c, d);
     run_all();
   }
 

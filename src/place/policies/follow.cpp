@@ -7,9 +7,9 @@
 // There the first address of a block tells where all of it is; here each page does, or each version. What has no
 // length weighs one byte: then the number of dependences decides.
 #include "place/built_in.hpp"
+#include "place/dealing.hpp"
+#include "place/place.hpp"
 #include "place/turns.hpp"
-
-#include "flow/flow.hpp"
 
 #include <array>
 
@@ -42,19 +42,28 @@ class follow final : public policy {
     flow::frame* const f = &task.frame();
     bool has_inputs = false;
     std::uint64_t written = 0, unplaced = 0;
-    flow::for_each_moved_input(task.regions(), f,
+    flow::for_each_moved_input(user_memory_of(task), f,
                                [&](std::uint64_t bytes, int node) { all.add(weight(bytes), node); });
     flow::for_each_input(nullptr, f, [&](std::uint64_t, int) { has_inputs = true; });
-    flow::for_each_output(task.regions(), f, [&](std::uint64_t bytes, int node) {
+    flow::for_each_output(user_memory_of(task), f, [&](std::uint64_t bytes, int node) {
       written += weight(bytes);
       unplaced += node == detail::node_unknown ? weight(bytes) : 0;
     });
     if (2 * unplaced > written && (!has_inputs || all.nothing()))
-      return {nodes_[turns_.next(who.index) / stride_ % nodes_.size()], true};
+      return {dealt(f, who), true};
     return all.nothing() ? wish(here) : wish(all.heaviest([&](std::uint32_t n) { return chance(who.index, n); }));
   }
 
  private:
+  // Who shares pages of the program's own memory takes one turn together, so each thread may have only a few: they
+  // begin with another node for each.
+  int dealt(flow::frame* task, const asker& who) {
+    const auto turn = [&](std::size_t first) {
+      return nodes_[(first + turns_.next(who.index) / stride_) % nodes_.size()];
+    };
+    if (!flow::names_user_memory(task)) return turn(0);
+    return dealing_.node_for(task, [&] { return turn(static_cast<std::size_t>(who.index)); });
+  }
   static std::uint64_t weight(std::uint64_t bytes) { return bytes != 0 ? bytes : 1; }
 
   // By node. What has no place, or is spread page by page, is nowhere.
@@ -108,6 +117,7 @@ class follow final : public policy {
   std::vector<int> nodes_;      // that have workers
   std::vector<int> served_by_;  // by node
   turns turns_, asked_;
+  dealing dealing_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 // is first written is where it stays.
 #include "place/built_in.hpp"
 #include "place/by_inputs.hpp"
+#include "place/dealing.hpp"
 #include "place/turns.hpp"
 
 namespace weir::place {
@@ -31,13 +32,19 @@ class local final : public policy {
  private:
   wish spread(const task_view& task, const asker& who) {
     std::uint64_t placed = 0, unplaced = 0;
-    flow::for_each_output(task.regions(), &task.frame(), [&](std::uint64_t bytes, int node) {
+    flow::for_each_output(user_memory_of(task), &task.frame(), [&](std::uint64_t bytes, int node) {
       (node == detail::node_unknown ? unplaced : placed) += bytes;
     });
     if (placed >= unplaced || unplaced < push_threshold_bytes_) return here;
     if (who.running != nullptr && bytes_of(*who.running) >= push_threshold_bytes_) return here;
-    const std::size_t turn = turns_.next(who.index) / stride_;
-    return {machine().node_of_worker[turn % machine().node_of_worker.size()], true};
+    if (!flow::names_user_memory(&task.frame())) return {turn(who.index, 0), true};
+    const auto own_turn = [&] { return turn(who.index, static_cast<std::size_t>(who.index)); };
+    return {dealing_.node_for(&task.frame(), own_turn), true};
+  }
+  // Who shares pages takes one turn together, so each thread may have only a few: they begin at its own node.
+  int turn(int thread, std::size_t first) {
+    const std::vector<int>& nodes = machine().node_of_worker;
+    return nodes[(first + turns_.next(thread) / stride_) % nodes.size()];
   }
   static std::uint64_t bytes_of(flow::frame& task) {
     std::uint64_t bytes = 0;
@@ -50,6 +57,7 @@ class local final : public policy {
   const std::uint64_t push_threshold_bytes_;
   const std::uint32_t stride_;
   turns turns_;
+  dealing dealing_;
 };
 
 }  // namespace

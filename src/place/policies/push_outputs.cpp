@@ -16,7 +16,7 @@ class push_outputs final : public policy {
   memory outputs() const override { return memory::at_creation; }
   wish place(const task_view& task, const asker& who) override {
     byte_tally tally;
-    flow::for_each_output(task.regions(), &task.frame(),
+    flow::for_each_output(user_memory_of(task), &task.frame(),
                           [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
     if (tally.total_bytes() < push_threshold_bytes_) return here;
     return tally.cheapest_node(machine(), who.node, true);

@@ -18,9 +18,9 @@ class push_weighted final : public policy {
   memory outputs() const override { return memory::at_creation; }
   wish place(const task_view& task, const asker& who) override {
     byte_tally tally;
-    flow::for_each_input(task.regions(), &task.frame(),
+    flow::for_each_input(user_memory_of(task), &task.frame(),
                          [&](std::uint64_t bytes, int node) { tally.add(bytes, node, weight_in_); });
-    flow::for_each_output(task.regions(), &task.frame(),
+    flow::for_each_output(user_memory_of(task), &task.frame(),
                           [&](std::uint64_t bytes, int node) { tally.add(bytes, node, weight_out_); });
     if (tally.total_bytes() < push_threshold_bytes_) return here;
     return tally.cheapest_node(machine(), who.node, false);

@@ -57,6 +57,7 @@ class regions {
   void for_each_part(std::uintptr_t, std::uint64_t bytes, F&& f) const {
     f(bytes, place_unknown);
   }
+  std::size_t page_bytes() const { return 4096; }
   void read(std::uintptr_t, std::uint64_t) {}
   void before_write(std::uintptr_t, std::uint64_t) {}
   void written(std::uintptr_t, std::uint64_t, int) {}

@@ -1,0 +1,199 @@
+// Where the program's own memory lies that a task names with weir::ref: what of it is looked at, and what was found,
+// for all who want to know.
+#pragma once
+
+#include "flow/access_group.hpp"
+#include "flow/frames.hpp"
+#include "memory/memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace weir::flow {
+
+// All that is known here of how such an access looks (names_range() of frames.hpp). Its address is offset(), its
+// length `bytes`; of a tile (shape_of()) that is where it begins, and all of its bytes.
+inline bool names_user_memory(const frame* t) { return (t->unusual & frame::has_ranges) != 0; }
+inline bool reads_user_memory(const access& a) {
+  return a.kind() != waiter_kind::overwrite && a.kind() != waiter_kind::covered_overwrite;
+}
+inline bool writes_user_memory(const access& a) {
+  return (a.kind() != waiter_kind::read && a.kind() != waiter_kind::covered_read) || is_of_group(a);
+}
+
+// Calls f(access) for each.
+template <class F>
+void for_each_user_memory(frame* t, F&& f) {
+  for (unsigned i = 0; i < t->accesses; i++)
+    if (const access& a = *t->access_at(i); names_range(*t, a)) f(a);
+}
+
+// More rows of a tile are not looked at, as it would take longer than many a task; neighbours mostly lie together.
+inline constexpr std::uint64_t most_rows_looked_at = 16;
+
+// Calls f(first, bytes, times) for bytes that stand for so many times as many of the access: all of a range, or rows
+// of a tile.
+template <class F>
+void for_each_piece(const access& a, F&& f) {
+  const access* const shape = shape_of(a);
+  if (shape == nullptr || shape->width() == shape->stride()) [[likely]]
+    return f(a.offset(), a.bytes, std::uint64_t{1});
+  const std::uint64_t rows = a.bytes / shape->width();
+  const std::uint64_t step = (rows + most_rows_looked_at - 1) / most_rows_looked_at;
+  for (std::uint64_t row = 0; row < rows; row += step) {
+    const std::uint64_t times = std::min(step, rows - row);
+    f(a.offset() + (row + times / 2) * shape->stride(), shape->width(), times);
+  }
+}
+
+// Calls f(bytes, node) for what is known of where it lies. `known` is null where nobody keeps that.
+template <class F>
+void for_each_part(const memory::regions* known, const access& a, F&& f) {
+  if (known == nullptr) return f(std::uint64_t{a.bytes}, static_cast<int>(detail::node_unknown));
+  for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t times) {
+    known->for_each_part(first, bytes, [&](std::uint64_t part, int node) { f(times * part, node); });
+  });
+}
+
+// The address that stands for where a task's new memory will lie: where its largest access that writes begins, or, of
+// a tile, the row of the matrix, if rows are shorter than this. 0: it writes none.
+inline std::uintptr_t place_of_written(frame* t, std::size_t rows_together_bytes) {
+  std::uintptr_t place = 0;
+  std::uint64_t most = 0;
+  if (!names_user_memory(t)) return 0;
+  for_each_user_memory(t, [&](const access& a) {
+    if (!writes_user_memory(a) || a.bytes <= most) return;
+    most = a.bytes;
+    place = a.offset();
+    if (const access* const shape = shape_of(a); shape != nullptr && shape->stride() < rows_together_bytes)
+      place -= (place - shape->matrix()) % shape->stride();
+  });
+  return place;
+}
+
+// Bytes by node; of more nodes than these, the last ones' are nowhere in particular.
+template <std::size_t Most>
+class node_shares {
+ public:
+  void add(std::uint64_t bytes, int node) {
+    std::size_t i = 0;
+    while (i < used_ && shares_[i].node != node) i++;
+    if (i == Most) {
+      others_ += bytes;
+      return;
+    }
+    if (i == used_) shares_[used_++] = {0, node};
+    shares_[i].bytes += bytes;
+  }
+  bool has(int node) const {
+    return std::any_of(shares_.data(), shares_.data() + used_, [&](const share& s) { return s.node == node; });
+  }
+  // Calls f(bytes, node).
+  template <class F>
+  void for_each(F&& f) const {
+    for (std::size_t i = 0; i < used_; i++) f(shares_[i].bytes, shares_[i].node);
+    if (others_ != 0) f(others_, static_cast<int>(memory::place_unknown));
+  }
+
+ private:
+  struct share {
+    std::uint64_t bytes;
+    int node;
+  };
+  std::array<share, Most> shares_;
+  std::size_t used_ = 0;
+  std::uint64_t others_ = 0;
+};
+
+// Calls f(bytes, node, whether it is read, whether it is written). Where something is not known, ask(access) finds it
+// out, once.
+template <class Ask, class F>
+void find_each_part(const memory::regions& known, frame* t, Ask&& ask, F&& f) {
+  for_each_user_memory(t, [&](const access& a) {
+    const auto look = [&] {
+      node_shares<16> found;
+      for_each_part(&known, a, [&](std::uint64_t bytes, int node) { found.add(bytes, node); });
+      return found;
+    };
+    auto found = look();
+    if (found.has(memory::place_unknown)) {
+      ask(a);
+      found = look();
+    }
+    const bool reads = reads_user_memory(a), writes = writes_user_memory(a);
+    found.for_each([&](std::uint64_t bytes, int node) { f(bytes, node, reads, writes); });
+  });
+}
+
+// What was found for a task that is about to be placed: looked up once, and read by the policy and the scheduler.
+// Parts of one node that are used alike are one.
+class user_places {
+ public:
+  // What is not known is asked for.
+  void find(memory::regions& known, frame* t) {
+    const auto ask = [&](const access& a) {
+      for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) {
+        writes_user_memory(a) ? known.before_write(first, bytes) : known.read(first, bytes);
+      });
+    };
+    find_each_part(known, t, ask, [&](std::uint64_t bytes, int node, bool reads, bool writes) {
+      shares_[(reads ? 1 : 0) + (writes ? 2 : 0) - 1].add(bytes, node);
+    });
+  }
+  template <class F>
+  void for_each(F&& f) const {
+    for (unsigned use = 1; use <= shares_.size(); use++)
+      shares_[use - 1].for_each(
+          [&](std::uint64_t bytes, int node) { f(bytes, node, (use & 1) != 0, (use & 2) != 0); });
+  }
+
+ private:
+  std::array<node_shares<32>, 3> shares_;  // read, written, both
+};
+
+// Where the program's own memory lies, for who looks at a task: what was found, or else whom to ask, or nobody.
+struct whereabouts {
+  whereabouts(std::nullptr_t) {}
+  whereabouts(const memory::regions* known, const user_places* looked_up = nullptr)
+      : regions(known), found(looked_up) {}
+
+  const memory::regions* regions = nullptr;
+  const user_places* found = nullptr;
+};
+
+// Calls f(bytes, node, whether it is read, whether it is written).
+template <class F>
+void for_each_user_part(const whereabouts& known, frame* t, F&& f) {
+  if (!names_user_memory(t)) [[likely]]
+    return;
+  if (known.found != nullptr) return known.found->for_each(f);
+  for_each_user_memory(t, [&](const access& a) {
+    for_each_part(known.regions, a, [&](std::uint64_t bytes, int node) {
+      f(bytes, node, reads_user_memory(a), writes_user_memory(a));
+    });
+  });
+}
+
+// A task on this node has written it. Of a tile all rows.
+inline void note_written(memory::regions& known, const access& a, int node) {
+  const access* const shape = shape_of(a);
+  if (shape == nullptr) return known.written(a.offset(), a.bytes, node);
+  std::uint64_t at = a.offset();
+  for (std::uint64_t rows = a.bytes / shape->width(); rows > 0; rows--, at += shape->stride())
+    known.written(at, shape->width(), node);
+}
+
+// The task has run, on this node. As for_each_user_part(), where it lies now: where it has written something that has
+// no place, the system is asked.
+template <class F>
+void note_user_memory(memory::regions& known, frame* t, int node, F&& f) {
+  const auto ask = [&](const access& a) {
+    if (writes_user_memory(a)) return note_written(known, a, node);
+    for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) { known.read(first, bytes); });
+  };
+  find_each_part(known, t, ask, f);
+}
+
+}  // namespace weir::flow
