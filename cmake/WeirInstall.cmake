@@ -4,6 +4,14 @@ include(CMakePackageConfigHelpers)
 
 # What libweir itself calls, by pkg-config name. A static library passes it on to whoever links it.
 set(WEIR_NEEDS hwloc)
+# And what has no file of pkg-config's, by the names of libraries.
+set(WEIR_NEEDS_LIBRARIES)
+foreach(name metis scotch)
+  string(TOUPPER ${name} upper)
+  if(WEIR_HAS_${upper})
+    list(APPEND WEIR_NEEDS_LIBRARIES ${name})
+  endif()
+endforeach()
 
 install(TARGETS weir EXPORT weirTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -50,10 +58,14 @@ install(FILES ${PROJECT_BINARY_DIR}/install/weirConfig.cmake ${PROJECT_BINARY_DI
 file(RELATIVE_PATH weir_pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" weir_pc_to_prefix "${weir_pc_to_prefix}")
 get_target_property(weir_type weir TYPE)
+list(TRANSFORM WEIR_NEEDS_LIBRARIES PREPEND " -l" OUTPUT_VARIABLE weir_pc_libraries)
+string(JOIN "" weir_pc_libraries ${weir_pc_libraries})
 if(weir_type STREQUAL "STATIC_LIBRARY")
   set(weir_pc_requires "Requires: ${WEIR_NEEDS}")
+  set(weir_pc_libs "Libs: -L\${libdir} -lweir -pthread${weir_pc_libraries}")
 else()
   set(weir_pc_requires "Requires.private: ${WEIR_NEEDS}")
+  set(weir_pc_libs "Libs: -L\${libdir} -lweir -pthread\nLibs.private:${weir_pc_libraries}")
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/weir.pc.in ${PROJECT_BINARY_DIR}/install/weir.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/install/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

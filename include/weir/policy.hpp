@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace weir {
@@ -30,6 +31,9 @@ class regions;
 }
 namespace flow {
 class user_places;
+}
+namespace place {
+class window_builder;
 }
 
 // The machine, as a policy sees it. Nodes and workers are numbered from 0 up.
@@ -79,6 +83,8 @@ class task_view {
   void for_each_output(F&& f) const {
     visit_outputs([](void* to, const part& p) { (*static_cast<std::remove_reference_t<F>*>(to))(p); }, erased(f));
   }
+  // The node that it was placed on in a window; negative: none.
+  int planned() const;
   detail::frame& frame() const { return *frame_; }             // weir's own
   const memory::regions* regions() const { return regions_; }  // likewise
   const flow::user_places* found() const { return found_; }    // likewise
@@ -94,6 +100,55 @@ class task_view {
   detail::frame* frame_;
   const memory::regions* regions_;
   const flow::user_places* found_;
+};
+
+// Tasks that wait until a policy has seen them together, in the order in which they were created, with what they have
+// in common. What they wait for may be among them, and none of them runs before it was placed.
+class task_window {
+ public:
+  // Task `to` uses bytes that `from` leaves behind. What is written on in place counts twice.
+  struct link {
+    std::uint32_t from, to;
+    std::uint64_t bytes;
+  };
+  // A task uses bytes that lie on a node, or that a task leaves behind which was placed there before.
+  struct bond {
+    std::uint32_t task;
+    int node;
+    std::uint64_t bytes;
+  };
+
+  task_window(std::vector<task_view> tasks, bool cut) : cut_(cut), tasks_(std::move(tasks)) {
+    nodes_.assign(tasks_.size(), -1);
+    cost_ns_.assign(tasks_.size(), 0);
+    kept_from_ = tasks_.size();
+  }
+  std::size_t size() const { return tasks_.size(); }
+  const task_view& task(std::size_t i) const { return tasks_[i]; }
+  // What tasks of its function took; of one none of which has finished, what it takes to read all that it names.
+  const std::vector<std::uint64_t>& cost_ns() const { return cost_ns_; }
+  const std::vector<link>& links() const { return links_; }
+  const std::vector<bond>& bonds() const { return bonds_; }
+  // It was ended before it was full: somebody waits for its tasks, or workers have nothing else to do.
+  bool is_cut() const { return cut_; }
+  // Where it was placed so far: by this window, or, if it was kept, by the one before. -1: nowhere.
+  int node(std::size_t i) const { return nodes_[i]; }
+
+  // -1: place() is asked when it is ready. Throws usage_error for a node that there is not.
+  void place(std::size_t i, int node);
+  // Tasks from this one on are seen again, in the next window. Not of one that is cut: nobody waits for those.
+  void keep_from(std::size_t i);
+  std::size_t kept_from() const { return kept_from_; }
+
+ private:
+  friend class place::window_builder;
+  bool cut_;
+  std::vector<task_view> tasks_;
+  std::vector<std::uint64_t> cost_ns_;
+  std::vector<link> links_;
+  std::vector<bond> bonds_;
+  std::vector<int> nodes_;
+  std::size_t kept_from_ = 0;
 };
 
 // One object for each runtime. Questions are asked by all threads at once, so what a policy remembers is its own to
@@ -154,8 +209,15 @@ class policy {
   // What running the task on this node costs, in nanoseconds, beyond what it costs anywhere. It is placed where that
   // is least; `here` if it is the same there. Asked for each node that has workers.
   virtual double cost(const task_view&, int node) const;
-  // The same in one question, for policies that know a shorter way. Default: the least of cost().
+  // The same in one question, for policies that know a shorter way. Default: where it was placed in a window, else the
+  // least of cost().
   virtual wish place(const task_view&, const asker&);
+  // How many tasks it wants to see together before they are placed; 0: none, or no more. Asked at first and after each
+  // window. Those that a program places itself, tasks without data and stages of streams are never among them.
+  virtual std::size_t window() const { return 0; }
+  // A window is full, or must not wait: says where its tasks belong. By one thread at a time, while others create and
+  // run tasks. A task that is then placed is still asked about by place(), which may know more: task_view::planned().
+  virtual void created(task_window&) {}
   // Whom to rob, in this order, first its own node's workers: nearest first unless said otherwise. Workers that are
   // not named are never robbed by this one. Asked once.
   virtual std::vector<int> victims(int worker) const;
@@ -178,6 +240,8 @@ class policy_parameters {
   };
   explicit policy_parameters(std::string_view policy, std::string_view assignments);
 
+  // One of several words; the first is the usual one.
+  std::string word(std::string_view name, const std::vector<std::string>& allowed, std::string_view meaning);
   double number(std::string_view name, double usual, double least, double most, std::string_view meaning);
   std::uint64_t count(std::string_view name, std::uint64_t usual, std::uint64_t least, std::uint64_t most,
                       std::string_view meaning);
@@ -205,7 +269,7 @@ namespace detail {
 struct policy_kind {
   std::string name;
   std::unique_ptr<policy> (*make)(policy_parameters&);
-  bool places, orders_victims, observes;  // the questions that it answers
+  bool places, orders_victims, observes, sees_windows;  // the questions that it answers
 };
 // Before main() or later, by any thread.
 void register_policy(const policy_kind&);
@@ -224,7 +288,8 @@ policy_kind kind_of(std::string_view name) {
           .places = !std::is_same_v<decltype(&P::cost), decltype(&policy::cost)> ||
                     !std::is_same_v<decltype(&P::place), decltype(&policy::place)>,
           .orders_victims = !std::is_same_v<decltype(&P::victims), decltype(&policy::victims)>,
-          .observes = !std::is_same_v<decltype(&P::observe), decltype(&policy::observe)>};
+          .observes = !std::is_same_v<decltype(&P::observe), decltype(&policy::observe)>,
+          .sees_windows = !std::is_same_v<decltype(&P::created), decltype(&policy::created)>};
 }
 
 }  // namespace detail

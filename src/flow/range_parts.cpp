@@ -75,6 +75,7 @@ frame* parts_builder::add_frame(std::size_t reads, std::size_t writes) {
                                 {static_cast<std::uint32_t>(bytes), versions, accesses});
   p->state.store(frame_state::done, std::memory_order_relaxed);
   p->live.store(versions, std::memory_order_relaxed);
+  p->affinity = task_->affinity;
   return p;
 }
 
@@ -120,10 +121,7 @@ bool await_reads_from(context& c, frame* p, unsigned first) {
     for (unsigned i = first, reads = part_reads(*p); i < reads; i++) {
       access& a = *p->access_at(i);
       version& v = *a.source;
-      if (!v.published()) {
-        a.bytes = i;  // again this one: whether it failed is seen only now
-        if (subscribe(c, v, a)) return false;
-      }
+      if (!v.published() && subscribe(c, v, a)) return false;  // again this one: whether it failed is seen only now
       if (v.failed) [[unlikely]] a.task()->skipped_because.store(failure_of(v), std::memory_order_relaxed);
     }
   return true;
@@ -139,7 +137,8 @@ void continue_by_kind(context& c, const waiter& w, const char* cause) {
   const auto& a = static_cast<const access&>(w);
   frame* const task = w.task();
   auto* const parts = reinterpret_cast<frame*>(reinterpret_cast<std::uintptr_t>(&a) - a.offset());
-  if (await_reads_from(c, parts, static_cast<unsigned>(a.bytes))) drop_pending(c, task, 1);
+  const auto waited_for = static_cast<unsigned>(&a - parts->access_at(0));
+  if (await_reads_from(c, parts, waited_for)) drop_pending(c, task, 1);
 }
 
 // ---------------------------------------------------------------------------------------------------- completion

@@ -67,6 +67,7 @@ class parts_builder {
     access& a = *new (at) access();
     a.target = reinterpret_cast<std::uintptr_t>(task_) | static_cast<std::uintptr_t>(kind);
     a.wanted = &r.state;
+    a.bytes = r.state.bytes;
     return a;
   }
 

@@ -1,6 +1,7 @@
 // Matching a task's accesses to versions.
 #include "flow/access_group.hpp"
 #include "flow/matching.hpp"
+#include "flow/planned.hpp"
 #include "flow/stages.hpp"
 #include "flow/stream.hpp"
 
@@ -349,7 +350,7 @@ std::int16_t node_of_newest(const context& c, const datum& d) {
   if (version* const v = newest_version(d); v != nullptr) {
     const bool replaces = v->kind == version_kind::replace;
     if (v->published() || (replaces && c.common.mode == allocation::at_creation)) node = v->node;
-    else if (replaces) node = v->producer()->affinity;
+    else if (replaces) node = static_cast<std::int16_t>(placed_node(*v->producer()));
   }
   return node >= 0 ? node : d.last_seen;
 }

@@ -2,6 +2,7 @@
 #include <weir/error.hpp>
 #include <weir/policy.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -93,6 +94,18 @@ std::uint64_t policy_parameters::bytes(std::string_view name, std::uint64_t usua
   const double value = parse(*g, true, expected);
   if (value < 0 || value > 1e18) refuse("parameter " + g->name + "=" + g->value + ": expected " + expected);
   return static_cast<std::uint64_t>(value);
+}
+
+std::string policy_parameters::word(std::string_view name, const std::vector<std::string>& allowed,
+                                    std::string_view meaning) {
+  std::string range;
+  for (const std::string& w : allowed) range += (range.empty() ? "" : ", ") + w;
+  all_.push_back({std::string(name), range, allowed.front(), std::string(meaning)});
+  const given* const g = find(name);
+  if (g == nullptr) return allowed.front();
+  if (std::find(allowed.begin(), allowed.end(), g->value) == allowed.end())
+    refuse("parameter " + g->name + "=" + g->value + ": expected one of " + range);
+  return g->value;
 }
 
 void policy_parameters::refuse_others() const {

@@ -1,6 +1,10 @@
 // What a policy answers that leaves a question to its default, and what is made of answers that make no sense.
+#include "flow/planned.hpp"
 #include "place/place.hpp"
 
+#include <weir/error.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -11,6 +15,7 @@ namespace weir {
 double policy::cost(const task_view&, int) const { return 0; }
 
 policy::wish policy::place(const task_view& task, const asker& who) {
+  if (const int node = task.planned(); node >= 0) return node;
   const policy_machine& m = machine();
   const auto cost_on = [&](int node) {
     const double ns = cost(task, node);
@@ -34,6 +39,17 @@ policy::wish policy::place(const task_view& task, const asker& who) {
 
 std::vector<int> policy::victims(int) const { return {}; }
 void policy::observe(const event&) {}
+
+int task_view::planned() const { return flow::node_of_plan(flow::affinity_of(*frame_)); }
+
+void task_window::place(std::size_t i, int node) {
+  if (i >= size() || node < policy::here)
+    throw usage_error("created(): task " + std::to_string(i) + " of " + std::to_string(size()) +
+                      " is placed on node " + std::to_string(node) + "; expected a task of the window, and -1 or a node");
+  nodes_[i] = node;
+}
+
+void task_window::keep_from(std::size_t i) { kept_from_ = cut_ ? size() : std::min(i, size()); }
 
 void task_view::visit_inputs(void (*f)(void*, const part&), void* to) const {
   bool updated = false;
@@ -114,6 +130,17 @@ policy::wish ask(policy& p, const policy_machine& m, const task_view& task, cons
 
 void tell(policy& p, const policy::event& e, atomic<bool>& said) noexcept {
   guarded(said, "it has not observed this, nor anything of which this is true", [&] { p.observe(e); });
+}
+
+void show(policy& p, task_window& w, atomic<bool>& said) noexcept {
+  bool seen = false;
+  guarded(said, "its tasks are placed one by one when they are ready, and so are others of which this is true", [&] {
+    p.created(w);
+    seen = true;
+  });
+  if (seen) return;
+  for (std::size_t i = 0; i < w.size(); i++) w.place(i, policy::here);
+  w.keep_from(w.size());
 }
 
 }  // namespace place

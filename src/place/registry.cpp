@@ -103,6 +103,9 @@ void refuse_what_nobody_asks(const policy_kind& k, policy::queues where) {
   if (where == policy::queues::central && k.places)
     refuse(
         "it says where tasks should run, but they all wait in one queue; expected where_tasks_wait() to be own or nodes");
+  if (where == policy::queues::central && k.sees_windows)
+    refuse(
+        "it wants to see windows of tasks, but they all wait in one queue; expected where_tasks_wait() to be own or nodes");
   if (where != policy::queues::own && k.orders_victims)
     refuse("it says whom to rob, but workers have no queues of their own; expected where_tasks_wait() to be own");
 }
@@ -119,7 +122,9 @@ chosen parse(std::string_view specification) {
   const policy::queues discipline = object->where_tasks_wait();
   refuse_what_nobody_asks(kind, discipline);
   const flow::allocation outputs = allocation_of(object->outputs());
-  return {std::string(name), std::move(object), discipline, outputs, kind.places, kind.orders_victims, kind.observes};
+  return {std::string(name), std::move(object), discipline, outputs, kind.places || kind.sees_windows,
+          kind.orders_victims, kind.observes,
+          kind.sees_windows};
 }
 
 }  // namespace place

@@ -38,6 +38,7 @@ class test_task {
     const std::size_t accesses = inputs.size() + own.size() + static_cast<std::size_t>(tiles);
     const std::size_t bytes = detail::align_up(
         detail::closure_offset(static_cast<unsigned>(outputs.size()), static_cast<unsigned>(accesses), 64), 64);
+    ground_.kind = detail::version_kind::ground;
     frame_ = new (std::aligned_alloc(64, bytes)) flow::frame();
     frame_->versions = static_cast<std::uint16_t>(outputs.size());
     frame_->accesses = static_cast<std::uint16_t>(accesses);
@@ -45,8 +46,11 @@ class test_task {
       auto& a = *new (frame_->access_at(i)) flow::access();
       a.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(inputs[i].updated ? flow::waiter_kind::update : flow::waiter_kind::read);
       a.bytes = inputs[i].bytes;
-      sources_[i].node = static_cast<std::int16_t>(inputs[i].node);
-      a.source = &sources_[i];
+      flow::version& read = sources_[i].left_behind;
+      read.node = static_cast<std::int16_t>(inputs[i].node);
+      read.frame_offset = static_cast<std::uint32_t>(reinterpret_cast<char*>(&read) -
+                                                     reinterpret_cast<char*>(&sources_[i].producer));
+      a.source = &read;
     }
     unsigned next = static_cast<unsigned>(inputs.size());
     for (const range& r : own) {
@@ -54,6 +58,7 @@ class test_task {
       a.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(kind_of(r.mode));
       a.bytes = r.bytes;
       a.set_place(r.first, flow::access::reads_range);
+      if (a.kind() == flow::waiter_kind::read) a.source = &ground_;
       frame_->unusual |= flow::frame::has_ranges;
       if (r.width == 0) continue;
       auto& shape = *new (frame_->access_at(next++)) flow::access();
@@ -81,7 +86,12 @@ class test_task {
   }
 
   flow::frame* frame_;
-  std::vector<flow::version> sources_;
+  struct source {
+    flow::frame producer;
+    flow::version left_behind;
+  };
+  std::vector<source> sources_;
+  flow::version ground_;  // that nobody has written
 };
 
 // A worker that asks policies where tasks should run, on a machine on which every node with CPUs has one worker unless

@@ -93,6 +93,10 @@ std::string statistics::to_string() const {
     line(number, "read " + bytes_text(read_bytes_by_distance[i]) + ", written " + bytes_text(write_bytes_by_distance[i]) + ", steals " + std::to_string(steals_by_distance[i]));
   }
   line("peak in buffers", bytes_text(peak_buffer_bytes));
+  if (windows != 0) {
+    std::snprintf(number, sizeof number, "%.2f ms", static_cast<double>(planning_ns) / 1e6);
+    line("windows", std::to_string(windows) + " with " + std::to_string(window_tasks) + " tasks, placed in " + number);
+  }
   if (const auto one = one_sidedness()) {
     const explanation why = explain(one->why, one->node);
     line("one-sided", who_ran(*one) + " while others were idle:");
@@ -124,6 +128,10 @@ statistics detail::collect_statistics(const runtime_state& rt) {
       s.write_bytes_by_distance[k] += slot.written_bytes[k].read();
     }
   });
+  const engine::engine::planned planned = e.planned_so_far();
+  s.windows = planned.windows;
+  s.window_tasks = planned.tasks;
+  s.planning_ns = planned.ns;
   const memory::pools& buffers = e.shared().buffers;
   for (int n = 0; n < buffers.node_count(); n++) s.peak_buffer_bytes_by_node.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.peak_bytes(n))));
   s.peak_buffer_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.peak_bytes()));
@@ -132,6 +140,9 @@ statistics detail::collect_statistics(const runtime_state& rt) {
   const std::uint64_t start_ns = rt.start_ns.load(std::memory_order_relaxed);
   s.seconds = static_cast<double>(std::max(os::now_ns(), start_ns) - start_ns) / 1e9;
   s.tasks -= rt.baseline.tasks;
+  s.windows -= rt.baseline.windows;
+  s.window_tasks -= rt.baseline.window_tasks;
+  s.planning_ns -= rt.baseline.planning_ns;
   s.pushes -= rt.baseline.pushes;
   s.pushes_refused -= rt.baseline.pushes_refused;
   subtract(s.steals_by_distance, rt.baseline.steals_by_distance);

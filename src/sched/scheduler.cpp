@@ -88,6 +88,8 @@ scheduler::scheduler(const machine::description& m, std::vector<int> node_of_wor
       initial_(nodes_) {
   slot_count_.store(worker_count(), std::memory_order_release);
   policy_.object->begin(seen_);
+  const auto with_workers = std::count(seen_.has_worker.begin(), seen_.has_worker.end(), 1);
+  if (policy_.sees_windows && with_workers > 1) windows_ = std::make_unique<place::windows>(*policy_.object, seen_);
   if (policy_.orders_victims) near_.set_victims(victims_as_asked());
 }
 
@@ -128,6 +130,7 @@ int scheduler::add_guest(int node) {
 
 void scheduler::set_user_memory(memory::regions& known) {
   if (nodes_ > 1) user_memory_ = &known;
+  if (windows_ != nullptr) windows_->set_user_memory(known);
 }
 
 void scheduler::set_costs_of_updates(flow::shared& s) const {
@@ -199,14 +202,21 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   if (nodes_ < 2) return false;
   const policy::wish wish = place(self, f);
   if (wish.initial) {
-    note_sender(self, f);
-    initial_[static_cast<std::size_t>(wish.node)].push(f);
-    if (!wake_one_of_node(wish.node)) sleep.work_published(0);  // if that node's workers stay busy somebody has to see it
+    push_to_initial(self, f, wish.node);
     return true;
   }
   // What a guest keeps is taken by whoever comes first, of whatever node.
-  const bool stays = wish.node == policy::here || (wish.node == self.node && self.index < worker_count());
-  return !stays && push_to_node(self, f, wish.node);
+  if (wish.node == policy::here || (wish.node == self.node && self.index < worker_count())) return false;
+  const bool planned = flow::node_of_plan(f->affinity) >= 0;  // once it is pushed it may have run, and be gone
+  if (push_to_node(self, f, wish.node)) return true;
+  if (planned) push_to_initial(self, f, wish.node);  // all of a window at once: more than an inbox holds
+  return planned;
+}
+
+void scheduler::push_to_initial(slot_queues& self, frame* f, int node) {
+  note_sender(self, f);
+  initial_[static_cast<std::size_t>(node)].push(f);
+  if (!wake_one_of_node(node)) sleep.work_published(0);  // if that node's workers stay busy somebody has to see it
 }
 
 // Rossignon et al., PDSEC 2013, section VI: to the node of its affinity, else to the nodes in turn; or where the
@@ -352,6 +362,7 @@ frame* scheduler::accept_ready(slot_queues& self, flow::ready_list& ready, bool 
   frame* kept = nullptr;
   bool queued = false;
   while (frame* f = ready.pop()) {
+    if (keep(f)) continue;
     if (keep_one && give_back(self, f)) continue;
     if (route(self, f)) {
       queued = true;
@@ -401,7 +412,7 @@ bool scheduler::anything_sent_to(const slot_queues& self) const {
 }
 
 bool scheduler::all_queues_empty() const {
-  if (!central_.empty()) return false;
+  if (!central_.empty() || (windows_ != nullptr && windows_->holds_any())) return false;
   for (int node = 0; node < machine_.node_count(); node++)
     if (!required_[static_cast<std::size_t>(node)].empty() || node_holds_tasks(node)) return false;
   for (int i = 0; i < slot_count(); i++)

@@ -9,6 +9,7 @@
 
 #include "machine/machine.hpp"
 #include "place/place.hpp"
+#include "place/windows.hpp"
 #include "sched/beside_idle.hpp"
 #include "sched/counter.hpp"
 #include "sched/deque.hpp"
@@ -116,6 +117,8 @@ class scheduler {
   void set_costs_of_updates(flow::shared&) const;
   // Where memory of the program's own lies. Before there are workers; outlives them.
   void set_user_memory(memory::regions&);
+  // Of tasks that the policy wants to see together; null: it does not, or there is but one node.
+  place::windows* windows() const { return windows_.get(); }
 
   // Sends a task that became ready on `self` where its affinity or the policy wants it: to a node, or to the central
   // queue. False: it stays with `self`, which runs it next or keeps it with push_own(). Wakes workers of a node it
@@ -133,6 +136,9 @@ class scheduler {
       central_.push(f);
     }
   }
+  // Whether a task that became ready has to wait until the policy has seen its window. Somebody who has nothing to do
+  // is told, so that it looks when that is due.
+  bool keep(frame* f) { return windows_ != nullptr && windows_->hold(f) && tell_of_window(); }
   void published(slot_queues& self);
   // What became ready by a small task goes back to where that was taken from, or both workers would go on to share what
   // is better left with one. False: it does not.
@@ -217,6 +223,11 @@ class scheduler {
   policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
   bool push_to_node(slot_queues& self, frame*, int node);
+  bool tell_of_window() {
+    if (windows_->is_news()) sleep.wake_any();
+    return true;
+  }
+  void push_to_initial(slot_queues& self, frame*, int node);
   bool push_to_worker(slot_queues& self, ready_task, int worker);
   bool wake_one_of_node(int node);
   void push_to_container(slot_queues& self, frame*);
@@ -241,6 +252,7 @@ class scheduler {
   const std::size_t nodes_;
   const policy_machine seen_;
   const place::chosen policy_;
+  std::unique_ptr<place::windows> windows_;
   atomic<bool> said_{false};  // that an answer of the policy makes no sense
   const bool routes_all_;  // not only tasks that require a node
   const bool charges_;     // tasks are placed, and thieves of other nodes weigh what it costs to take them

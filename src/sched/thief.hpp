@@ -13,6 +13,7 @@
 #include "sched/surroundings.hpp"
 #include "sched/tuning.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -38,6 +39,16 @@ struct decision {
   frame* task = nullptr;    // run
   std::uint64_t at_ns = 0;  // doze, watch
   int wakes = -1;           // a worker that rests, nearer to what this one leaves alone; -1: none
+
+  static constexpr std::uint64_t never_ns = ~std::uint64_t{0};
+  // Of one to rest: at this time at the latest it looks again.
+  decision until(std::uint64_t ns) const {
+    decision d = *this;
+    if (ns == never_ns) return d;
+    d.at_ns = what == kind::sleep ? ns : std::min(at_ns, ns);
+    if (what == kind::sleep) d.what = kind::doze;
+    return d;
+  }
 };
 
 // What all thieves of a runtime have in common.

@@ -322,7 +322,7 @@ bool log::append_plain(frame* f, std::uint64_t gap, std::uint64_t duration, bool
                             .flags = nested ? short_task_record::nested : std::uint8_t{0},
                             .gap = static_cast<std::uint32_t>(gap),
                             .duration = static_cast<std::uint32_t>(duration),
-                            .home = f->affinity,
+                            .home = std::max(f->affinity, detail::node_unknown),  // planned: not by its program
                             .node = static_cast<std::int16_t>(here)};
   std::memcpy(append(sizeof r), &r, sizeof r);
   return true;

@@ -6,7 +6,7 @@ import re
 from tree import Violation
 
 # src/, bottom to top. A folder includes itself and folders before it in this list.
-ORDER = ["base", "toml", "os", "machine", "memory", "flow", "graph", "place", "sched", "trace", "engine", "runtime"]
+ORDER = ["base", "toml", "os", "machine", "partition", "memory", "flow", "graph", "place", "sched", "trace", "engine", "runtime"]
 SRC = ["src/" + folder for folder in ORDER]
 
 # The parts of the repository, and the other parts each may include. Longest prefix wins.
@@ -18,6 +18,7 @@ MAY_INCLUDE = {
     "examples": ["include"],
     "bench": ["include"],
     "bench/solver": ["include", "bench", "solver"],
+    "bench/partition": ["include", "bench"] + SRC,  # it calls the partitioners
     "bench/scheduling": ["include", "bench"] + SRC,  # it runs the scheduler without threads
     # `weir topo` prints machines, `weir trace` reads traces.
     "tools": ["include", "bench", "solver", "src/machine", "src/toml", "src/trace"],

@@ -114,13 +114,18 @@ void simulation::create(int slot, int index) {
         return flow::create_frame(c, nullptr, ops, o, size);
       });
   if (f->has_no_data()) f->state.store(flow::frame_state::ready, std::memory_order_relaxed);
+  place::windows* const windows = scheduler_.windows();
+  const bool in_window = windows != nullptr && windows->wants(*f);
+  if (in_window) place::windows::mark(*f);
   if (f->has_no_data() || flow::submit(c, f)) c.ready.push(f);
+  if (in_window && windows->add(*f)) scheduler_.sleep.wake_any();
   if (!c.ready.empty()) scheduler_.accept_ready(queues(slot), c.ready, false);
 }
 
 void simulation::create_next() {
   create(guest_, program_.creates[created_++]);
   if (created_ < program_.creates.size()) schedule(guest_, now_ns_ + costs_.create_ns);
+  else if (scheduler_.windows() != nullptr && scheduler_.windows()->cut()) scheduler_.sleep.wake_any();  // it waits
 }
 
 std::uint64_t simulation::transfers_ns(int node, frame* f) const {
@@ -207,6 +212,8 @@ void simulation::look(int worker) {
     s.what = doing::searches;
   }
   s.pauses = false;
+  std::uint64_t window_due_ns = decision::never_ns;
+  if (plan_window(worker, window_due_ns)) return schedule(worker, now_ns_ + costs_.plan_ns);
   const decision d = scheduler_.step(q, now_ns_);
   if (d.wakes >= 0) scheduler_.sleep.wake(d.wakes);
   if (d.what == decision::kind::run) {
@@ -214,9 +221,22 @@ void simulation::look(int worker) {
     if (scheduler_.sleep.stop_searching()) scheduler_.sleep.wake_any();
     return begin(worker, d.task, q.hunts.stolen_from() < 0 ? 0 : has_stolen(worker));
   }
-  if (d.what != decision::kind::look_again) return rest(worker, d);
+  if (d.what != decision::kind::look_again) return rest(worker, d.until(window_due_ns));
   s.pauses = true;
   schedule(worker, now_ns_ + pause_ns(worker));
+}
+
+// True: it has placed a window's tasks. Else, when one will be due.
+bool simulation::plan_window(int worker, std::uint64_t& look_again_ns) {
+  place::windows* const windows = scheduler_.windows();
+  if (windows == nullptr) return false;
+  const int idle = std::max(scheduler_.sleep.searching(), 0) + std::max(scheduler_.sleep.sleeping(), 0);
+  if (!windows->is_due(now_ns_, idle, look_again_ns)) return false;
+  flow::ready_list ready;
+  if (!windows->plan(ready)) return false;
+  result_.windows++;
+  scheduler_.accept_ready(queues(worker), ready, false);
+  return true;
 }
 
 // As the threads pause (engine/threads/spinning.hpp).

@@ -26,12 +26,13 @@ struct costs {
   std::uint64_t create_ns = 100;  // a task
   std::uint64_t theft_ns = 500;   // from the moment that a thief looks until it has the task
   std::uint64_t wake_ns = 5'000;  // from the call that wakes a worker until it looks
+  std::uint64_t plan_ns = 10'000;  // a window of tasks
   std::uint64_t pause_ns = 40;    // the shortest between two rounds: an eighth of the first one
 };
 
 struct result {
   std::uint64_t ns = 0;  // until the last task is done
-  std::uint64_t tasks = 0, thefts = 0, events = 0;
+  std::uint64_t tasks = 0, thefts = 0, events = 0, windows = 0;
   std::uint64_t transfer_ns = 0;               // of `ns` of all workers together, what reading from far away took
   std::vector<std::uint64_t> tasks_of_worker;
 };
@@ -79,6 +80,7 @@ class simulation {
   void create_next();
   void create(int slot, int task);
   void look(int worker);
+  bool plan_window(int worker, std::uint64_t& look_again_ns);
   void begin(int worker, flow::frame*, std::uint64_t delay_ns);
   void end(int worker);
   void rest(int worker, const sched::decision&);

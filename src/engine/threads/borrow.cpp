@@ -68,7 +68,8 @@ void engine::leave_place(slot& guest, leaving how) {
   const auto any_work_left = [&](bool anywhere) {
     return stopping_.load(std::memory_order_acquire) != 0 || scheduler_.anything_sent_to(place.queues) ||
            (anywhere &&
-            (scheduler_.any_work_for(guest.queues, sched::thief::counting::all, os::now_ns()) || any_loop_is_up()));
+            (scheduler_.any_work_for(guest.queues, sched::thief::counting::all, os::now_ns()) || any_loop_is_up() ||
+             window_is_due()));
   };
   sleep.give_back(worker, how == leaving::searching, any_work_left, [&] { all_asleep(); });
 }
@@ -148,6 +149,13 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
     if (f == nullptr) {
       searches();
       f = scheduler_.steal(place.queues, place.queues.hunts.reach_in_round(round), os::now_ns());
+    }
+    if (f == nullptr && window_is_due()) {
+      stop_searching_in_place(place);
+      searching.reset();
+      plan_window(place);
+      round = -1;
+      continue;
     }
     if (f == nullptr) {
       const loop_search loop = looks_for_loops(place, round) ? help_with_loops(place, &may_run) : loop_search::nothing;

@@ -324,6 +324,12 @@ class engine {
 
   atomic<std::int32_t> open_ends{0};
 
+  // Windows that the policy has seen, tasks in them, and how long it took to place those.
+  struct planned {
+    std::uint64_t windows = 0, tasks = 0, ns = 0;
+  };
+  planned planned_so_far() const;
+
   // The worker's slot if the calling thread is one, whatever the engine; else null.
   static slot* this_worker() { return as_worker.current; }
   bool forked() const { return os::fork_generation() != fork_generation_; }
@@ -341,6 +347,19 @@ class engine {
   bool count_created(slot&, scope_state*);
   void uncount_refused(slot&, scope_state*, bool on_credit);
   bool match(slot&, frame*, scope_state*, bool on_credit);
+  void submit_in_window(slot&, frame*, scope_state*, bool on_credit);
+  // Windows of tasks that the policy wants to see together (windows.cpp).
+  void cut_window() {
+    if (windows_ != nullptr) [[unlikely]] cut_window_now();
+  }
+  [[gnu::noinline]] void cut_window_now();
+  // `look_again_ns`: if it is not, when somebody is to look again.
+  bool window_is_due(std::uint64_t& look_again_ns) const;
+  bool window_is_due() const {
+    std::uint64_t unused = 0;
+    return windows_ != nullptr && window_is_due(unused);
+  }
+  bool plan_window(slot&);
   frame* create_with_care(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void forget(scope_state& s, std::uint32_t reasons) noexcept {
     if ((s.reasons_to_skip.load(std::memory_order_relaxed) & reasons) == 0) return;
@@ -506,12 +525,14 @@ class engine {
   const machine::description& machine_;
   const std::uint64_t id_;            // never reused: threads remember their slot by it
   const std::uint32_t fork_generation_;
-  const std::size_t backlog_limit_;
+  std::size_t backlog_limit_;
   const std::uint64_t most_frame_bytes_;  // of tasks, beyond which the limit is no soft one
   const std::uint64_t most_used_up_bytes_;  // of stacks, beyond which a nested wait is an error
   flow::shared shared_;
   const std::uint64_t sample_mask_;  // a worker's task is timed if its count of finished ones has none of these bits
   sched::scheduler scheduler_;
+  place::windows* const windows_ = scheduler_.windows();  // null: none
+  atomic<std::uint64_t> planning_ns_{0};  // by one thread at a time
   scope_state root_;
   scope_state given_up_;  // of tasks that their own scope no longer waits for; nobody asks it for failures
   slot_table slots_;

@@ -65,7 +65,15 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   for (;;) {
     if (over()) return found(nullptr);
     lend_to_who_wants(s);
-    const sched::decision d = scheduler_.step(s.queues, os::now_ns());
+    std::uint64_t window_due_ns = sched::decision::never_ns;
+    if (windows_ != nullptr && window_is_due(window_due_ns)) {
+      found(nullptr);
+      plan_window(s);
+      sleep.start_searching();
+      scheduler_.starts_to_steal(s.queues);
+      continue;
+    }
+    sched::decision d = scheduler_.step(s.queues, os::now_ns());
     if (d.wakes >= 0) sleep.wake(d.wakes);
     if (d.what == what::run) return found(d.task);
     const int round = s.queues.hunts.round();
@@ -78,6 +86,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
       s.bell_heard = bells_.on(s.queues.node);
     }
     if (round % 8 == 0 && waiting_.anybody_sleeps() && nobody_busy() && quiescent()) notify_waiters();
+    if (d.what != what::look_again && windows_ != nullptr) d = d.until(window_due_ns);
     if (d.what == what::look_again) pause_spinning(s, round);
     else rest(s, d, std::ref(over));  // a copy would be too large to be made without memory
   }
@@ -120,7 +129,8 @@ void engine::rest(slot& s, const sched::decision& d, const std::function<bool()>
   const auto any_loop = [&] { return in_task ? any_loop_for(s) : any_loop_is_up(); };
   const counting counts = d.what == what::sleep ? counting::all : counting::worth_it;
   const auto anything = [&] {
-    return scheduler_.any_work_for(s.queues, counts, os::now_ns(), d.what != what::watch) || any_loop() || over();
+    return scheduler_.any_work_for(s.queues, counts, os::now_ns(), d.what != what::watch) || any_loop() || over() ||
+           window_is_due();
   };
   const auto everybody_asleep = [&] { all_asleep(); };
   scheduler_.begins_to_rest(d.what);

@@ -118,8 +118,17 @@ void engine::submit(frame* f) {
   const bool on_credit = count_created(s, scope);
   s.queues.spawned.add(1);
   if (f->has_no_data()) f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
+  else if (windows_ != nullptr && windows_->wants(*f)) [[unlikely]] return submit_in_window(s, f, scope, on_credit);
   else if (!match(s, f, scope, on_credit)) return;
   route_one(s, f);
+}
+
+// It is kept, as soon as it is ready, until the policy has placed it.
+[[gnu::noinline]] void engine::submit_in_window(slot& s, frame* f, scope_state* scope, bool on_credit) {
+  place::windows::mark(*f);
+  const bool ready = match(s, f, scope, on_credit);
+  if (windows_->add(*f)) scheduler_.sleep.wake_any();
+  if (ready && !scheduler_.keep(f)) route_one(s, f);
 }
 
 void engine::queue(frame* f) {

@@ -51,6 +51,7 @@ void engine::throttle(slot& s) {
   // All threads together create half of what there is room for until they look again.
   s.spawns_until_check = static_cast<std::uint32_t>(std::clamp(room / (2 * scheduler_.slot_count()), least_spawns_between_checks, most_spawns_between_checks));
   if (room >= 0) return;
+  cut_window();
   if (s.depth == 0) return wait_to_create(s);
   if (s.depth > max_helping_creators || is_below(s.floors.others)) return;
   // A worker goes back and forth at no cost. In small steps, so that others get tasks while this one executes some.
@@ -211,6 +212,7 @@ void engine::wait_for_workers(scope_state& scope) {
 }
 
 void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
+  cut_window();
   const auto complete = [&scope] { return scope.complete(); };
   if (s != nullptr && s->depth > 0) {
     const permission of_scope = permission::for_scope(scope);
@@ -297,6 +299,7 @@ void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fai
 
 void engine::wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail, const scope_state* of) {
   throw_if_forked();
+  cut_window();
   slot* const s = current_if_any();  // a thread that can have none may wait all the same
   if (s != nullptr && s->depth > 0) {
     return help_until(*s, done, may_fail, of != nullptr ? permission::for_scope(*of) : of_guest);

@@ -1,0 +1,32 @@
+// Windows of tasks: who cuts them, and who has the policy place them. src/place/README.md, "Windows".
+#include "engine/threads/engine.hpp"
+
+namespace weir::engine {
+
+// By who is about to wait: the tasks that it waits for may be in the window.
+void engine::cut_window_now() {
+  if (windows_->cut()) scheduler_.sleep.wake_any();
+}
+
+bool engine::window_is_due(std::uint64_t& look_again_ns) const {
+  const int idle = std::max(scheduler_.sleep.searching(), 0) + std::max(scheduler_.sleep.sleeping(), 0);
+  return windows_->is_due(os::now_ns(), idle, look_again_ns);
+}
+
+// By a worker that has nothing else to do, and is not counted as searching meanwhile.
+bool engine::plan_window(slot& s) {
+  const std::uint64_t begin_ns = os::now_ns();
+  flow::ready_list ready;
+  if (!windows_->plan(ready)) return false;
+  planning_ns_.fetch_add(os::now_ns() - begin_ns, std::memory_order_relaxed);
+  scheduler_.accept_ready(s.queues, ready, false);
+  return true;
+}
+
+engine::planned engine::planned_so_far() const {
+  if (windows_ == nullptr) return {};
+  const place::windows::counts n = windows_->so_far();
+  return {n.windows, n.tasks, planning_ns_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace weir::engine

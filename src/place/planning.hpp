@@ -1,0 +1,45 @@
+// Placement of windows of tasks by graph partitioning, for the policies that use it: "runtime informed partitioning"
+// (RIP), Graph partitioning for the reduction of data transfer in task-based programming models, master thesis, UPC
+// 2016 (hdl:2117/89943), section II.B of its short version.
+#pragma once
+
+#include "partition/partition.hpp"
+#include "place/place.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace weir::place {
+
+class planning {
+ public:
+  enum class how { once, again };  // the first window only, or all
+  planning(policy_parameters&, how);
+
+  void begin(const policy_machine&);
+  // For policy::window(). Once: none, after tasks were divided that have something in common.
+  std::size_t window() const { return over_.load(std::memory_order_relaxed) ? 0 : window_; }
+  // For policy::created().
+  void divide(task_window&);
+  // Of a task that was placed: there. What it is the first to write will lie there, too.
+  static policy::wish as_planned(const task_view&, int node);
+
+  std::uint64_t seed() const { return seed_; }
+
+ private:
+  void deal_in_order(task_window&) const;
+  void divide_by_graph(task_window&);
+
+  const how how_;
+  const std::size_t window_, overlap_;
+  const double imbalance_;
+  const std::uint64_t seed_;
+  const std::unique_ptr<partition::partitioner> with_;
+  partition::target onto_;
+  double cost_of_byte_ = 0;  // ns, from the nearest other node
+  atomic<bool> over_{false};
+};
+
+}  // namespace weir::place

@@ -1,0 +1,112 @@
+// What tasks of a window have in common is found where they were matched: each version that a task uses says who
+// writes it.
+#include "place/window_builder.hpp"
+
+#include "flow/planned.hpp"
+#include "flow/sources.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace weir::place {
+namespace {
+
+std::vector<task_view> views_of(const std::vector<flow::frame*>& frames, const memory::regions* known) {
+  std::vector<task_view> all;
+  all.reserve(frames.size());
+  for (flow::frame* const f : frames) all.emplace_back(*f, known);
+  return all;
+}
+
+double local_ns_per_byte(const policy_machine& m) {
+  constexpr double line_bytes = 64;
+  double least = m.read(0, 0);
+  for (int n = 1; n < m.nodes; n++) least = std::min(least, m.read(n, n));
+  return least / line_bytes;
+}
+
+// Who writes a version: parts of a task, and groups, have frames of their own that never run. The task of parts may be
+// done at any moment, and gone; it is not looked at.
+struct writer {
+  flow::frame* of_version;
+  const flow::frame* task;
+  bool is_group;
+};
+writer writer_of(flow::version& v) {
+  flow::frame* const f = v.producer();
+  if (f->ops != nullptr || f->accesses == 0) return {f, f, false};
+  const flow::frame* const task = f->access_at(0)->task();
+  return {f, task, task == f};
+}
+
+}  // namespace
+
+window_builder::numbers::numbers(const std::vector<flow::frame*>& frames) {
+  const std::size_t slots = std::bit_ceil(std::max<std::size_t>(2 * frames.size(), 2));
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots));
+  entries_.resize(slots);
+  for (std::uint32_t i = 0; i < frames.size(); i++) {
+    std::size_t s = slot_of(frames[i]);
+    while (entries_[s].frame != nullptr) s = (s + 1) % slots;
+    entries_[s] = {frames[i], i};
+  }
+}
+
+int window_builder::numbers::of(const flow::frame* f) const {
+  for (std::size_t s = slot_of(f);; s = (s + 1) % entries_.size()) {
+    if (entries_[s].frame == nullptr) return -1;
+    if (entries_[s].frame == f) return static_cast<int>(entries_[s].number);
+  }
+}
+
+window_builder::window_builder(const policy_machine& m, memory::regions* known,
+                               const std::vector<flow::frame*>& frames, const std::vector<int>& nodes, bool cut)
+    : known_(known), ns_per_byte_(local_ns_per_byte(m)), numbers_(frames), made_(views_of(frames, known), cut) {
+  std::copy(nodes.begin(), nodes.end(), made_.nodes_.begin());
+  for (std::uint32_t i = 0; i < frames.size(); i++) add_all_of(i, *frames[i]);
+}
+
+void window_builder::add_all_of(std::uint32_t task, flow::frame& f) {
+  made_.cost_ns_[task] = cost_of(f);
+  flow::for_each_source(f, [&](flow::version& v, std::uint64_t bytes) { add_source(task, v, bytes); });
+  if (flow::names_user_memory(&f)) add_places(task, f);
+}
+
+// A version that is there was not written by a task of the window, for none of those has run. One that is not has a
+// writer that is alive.
+void window_builder::add_source(std::uint32_t task, flow::version& v, std::uint64_t bytes) {
+  const bool of_range = v.kind == detail::version_kind::range || v.kind == detail::version_kind::ground;
+  if (v.published()) {
+    if (!of_range && v.node >= 0) made_.bonds_.push_back({task, v.node, bytes});
+    return;
+  }
+  const writer w = writer_of(v);
+  if (w.is_group) {
+    const auto [first, is_new] = first_of_group_.try_emplace(w.task, task);
+    if (!is_new && first->second != task) made_.links_.push_back({first->second, task, bytes});
+    return;
+  }
+  if (const int from = numbers_.of(w.task); from >= 0)
+    made_.links_.push_back({static_cast<std::uint32_t>(from), task, bytes});
+  else if (const int node = flow::placed_node(*w.of_version); node >= 0)
+    made_.bonds_.push_back({task, node, bytes});
+}
+
+// Memory of the program's own stays where it is.
+void window_builder::add_places(std::uint32_t task, flow::frame& f) {
+  if (known_ == nullptr) return;
+  flow::user_places found;
+  found.find(*known_, &f);
+  found.for_each([&](std::uint64_t bytes, int node, bool reads, bool writes) {
+    if (node >= 0) made_.bonds_.push_back({task, node, reads && writes ? 2 * bytes : bytes});
+  });
+}
+
+std::uint64_t window_builder::cost_of(flow::frame& f) const {
+  if (const std::uint64_t ns = f.ops->typical_ns.load(std::memory_order_relaxed); ns != 0) return ns;
+  std::uint64_t bytes = 0;
+  flow::for_each_input_bytes(&f, [&](std::uint64_t n) { bytes += n; });
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(bytes) * ns_per_byte_));
+}
+
+}  // namespace weir::place

@@ -1,0 +1,52 @@
+// Makes of tasks what a policy sees of a window: what they cost, and what they have in common.
+#pragma once
+
+#include "place/place.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace weir::place {
+
+class window_builder {
+ public:
+  // Matched tasks, none of which runs. `nodes`: where the first ones were placed by the window before. O(accesses and
+  // parts), some 100 ns each, for tasks are no longer in the caches.
+  window_builder(const policy_machine&, memory::regions* known, const std::vector<flow::frame*>& frames,
+                 const std::vector<int>& nodes, bool cut);
+  task_window take() { return std::move(made_); }
+
+ private:
+  void add_all_of(std::uint32_t task, flow::frame&);
+  void add_source(std::uint32_t task, flow::version&, std::uint64_t bytes);
+  void add_places(std::uint32_t task, flow::frame&);
+  std::uint64_t cost_of(flow::frame&) const;
+
+  // Of frames, by address: open addressing, half full at most.
+  class numbers {
+   public:
+    explicit numbers(const std::vector<flow::frame*>& frames);
+    int of(const flow::frame*) const;  // -1: it is none of them
+
+   private:
+    std::size_t slot_of(const flow::frame* f) const {
+      return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(f) >> 6) * 0x9e3779b97f4a7c15u >> shift_);
+    }
+    struct entry {
+      const flow::frame* frame = nullptr;
+      std::uint32_t number = 0;
+    };
+    unsigned shift_;
+    std::vector<entry> entries_;
+  };
+
+  memory::regions* const known_;
+  const double ns_per_byte_;  // to read it at home
+  const numbers numbers_;
+  std::unordered_map<const flow::frame*, std::uint32_t> first_of_group_;
+  task_window made_;
+};
+
+}  // namespace weir::place

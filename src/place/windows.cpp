@@ -1,0 +1,143 @@
+// Windows of tasks: collected, shown to the policy, let go.
+#include "place/windows.hpp"
+
+#include "flow/range_parts.hpp"
+#include "place/window_builder.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace weir::place {
+namespace {
+
+// Over all pairs of nodes with workers.
+double mean_far_ns_per_byte(const policy_machine& m) {
+  constexpr double line_bytes = 64;
+  double sum = 0;
+  int pairs = 0;
+  for (int from = 0; from < m.nodes; from++)
+    for (int to = 0; to < m.nodes; to++) {
+      if (from == to || !m.has_worker[static_cast<std::size_t>(from)] || !m.has_worker[static_cast<std::size_t>(to)])
+        continue;
+      sum += std::max(0.0, m.read(from, to) - m.read(from, from));
+      pairs++;
+    }
+  return pairs == 0 ? 0 : sum / pairs / line_bytes;
+}
+
+}  // namespace
+
+windows::windows(policy& p, const policy_machine& m)
+    : policy_(p), machine_(m), far_ns_per_byte_(mean_far_ns_per_byte(m)), most_(p.window()) {}
+
+std::uint64_t windows::misplaced_ns(flow::frame& f) const {
+  std::uint64_t bytes = 0;
+  for (unsigned i = 0; i < f.accesses; i++)
+    if (const flow::access& a = *f.access_at(i); a.kind() != flow::waiter_kind::shape) bytes += a.bytes;
+  for (unsigned i = 0; i < f.versions; i++) bytes += f.version_at(i)->bytes;
+  return static_cast<std::uint64_t>(static_cast<double>(bytes) * far_ns_per_byte_);
+}
+
+bool windows::add(flow::frame& f) {
+  const std::uint64_t ns = misplaced_ns(f);
+  std::lock_guard guard(lock_);
+  frames_.push_back(&f);
+  size_.store(frames_.size(), std::memory_order_relaxed);
+  misplaced_ns_.store(misplaced_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
+  tasks_.store(tasks_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  const std::size_t most = wanted();
+  if (most == 0) cut_.store(true, std::memory_order_relaxed);  // it was marked when windows were wanted still
+  return most == 0 || frames_.size() == most;
+}
+
+// Who plans marks the tasks before it takes the list, under the same lock: so either it finds this one there, or this
+// one is seen to be placed.
+bool windows::hold_marked(flow::frame* f) {
+  std::lock_guard guard(lock_);
+  if (flow::affinity_of(*f) != flow::awaits_plan) return false;
+  held_.push_back(f);
+  held_count_.store(held_.size(), std::memory_order_relaxed);
+  return true;
+}
+
+bool windows::cut() {
+  if (size_.load(std::memory_order_relaxed) == 0 || cut_.load(std::memory_order_relaxed)) return false;
+  cut_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+bool windows::is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns) {
+  look_again_ns = never_ns;
+  if (size_.load(std::memory_order_relaxed) == 0 || planning_.load(std::memory_order_relaxed)) return false;
+  if (is_full() || cut_.load(std::memory_order_relaxed)) return true;
+  if (!holds_any()) return false;
+  std::uint64_t since = waited_since_ns_.load(std::memory_order_relaxed);
+  if (since == 0) {
+    waited_since_ns_.compare_exchange_strong(since, now_ns, std::memory_order_relaxed, std::memory_order_relaxed);
+    since = now_ns;
+  }
+  const std::uint64_t patience_ns =
+      misplaced_ns_.load(std::memory_order_relaxed) / static_cast<std::uint64_t>(std::max(idle, 1));
+  look_again_ns = since + patience_ns;
+  return now_ns >= look_again_ns;
+}
+
+windows::taken windows::take() {
+  taken t;
+  std::lock_guard guard(lock_);
+  t.frames = std::exchange(frames_, {});
+  t.nodes = std::exchange(kept_nodes_, {});
+  t.cut = t.frames.size() < wanted() || cut_.load(std::memory_order_relaxed);
+  size_.store(0, std::memory_order_relaxed);
+  misplaced_ns_.store(0, std::memory_order_relaxed);
+  waited_since_ns_.store(0, std::memory_order_relaxed);
+  cut_.store(false, std::memory_order_relaxed);
+  return t;
+}
+
+bool windows::plan(flow::ready_list& ready) {
+  if (planning_.exchange(true, std::memory_order_acquire)) return false;
+  const taken t = take();
+  if (!t.frames.empty()) {
+    task_window w = window_builder(machine_, user_memory_, t.frames, t.nodes, t.cut).take();
+    show(policy_, w, said_);
+    most_.store(policy_.window(), std::memory_order_relaxed);
+    release(t, w, ready);
+    windows_.store(windows_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  planning_.store(false, std::memory_order_release);
+  return !t.frames.empty();
+}
+
+void windows::release(const taken& t, const task_window& w, flow::ready_list& ready) {
+  const std::size_t end = wanted() == 0 ? w.size() : w.kept_from();
+  const auto node_of = [&](std::size_t i) {
+    const int n = w.node(i);
+    return n < machine_.nodes && n >= 0 && machine_.has_worker[static_cast<std::size_t>(n)] ? n : policy::here;
+  };
+  for (std::size_t i = 0; i < end; i++) {
+    const int n = node_of(i);
+    flow::frame& f = *t.frames[i];
+    const std::int16_t affinity = n < 0 ? detail::node_unknown : flow::planned_on(n);
+    // Before it may run, and its parts are gone.
+    for (flow::frame* p = flow::parts_of(f); p != nullptr; p = p->next) flow::set_affinity(*p, affinity);
+    flow::set_affinity(f, affinity);
+  }
+  std::lock_guard guard(lock_);
+  // In front of those that were created meanwhile.
+  for (std::size_t i = end; i < w.size(); i++) kept_nodes_.push_back(node_of(i));
+  frames_.insert(frames_.begin(), t.frames.begin() + static_cast<std::ptrdiff_t>(end), t.frames.end());
+  size_.store(frames_.size(), std::memory_order_relaxed);
+  std::size_t left = 0;
+  for (flow::frame* const f : held_) {
+    if (flow::affinity_of(*f) == flow::awaits_plan) held_[left++] = f;
+    else ready.push(f);
+  }
+  held_.resize(left);
+  held_count_.store(left, std::memory_order_relaxed);
+  news_.store(left == 0, std::memory_order_relaxed);
+  if (wanted() == 0 && !frames_.empty()) cut_.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace weir::place

@@ -1,0 +1,89 @@
+// Windows: tasks that wait until the policy has seen them together (policy::created). README.md, "Windows", says who
+// does what, and why nothing is lost.
+#pragma once
+
+#include "flow/planned.hpp"
+#include "place/place.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weir::place {
+
+class windows {
+ public:
+  // Both must outlive it, and so must what is set.
+  windows(policy&, const policy_machine&);
+  void set_user_memory(memory::regions& known) { user_memory_ = &known; }
+
+  // By who creates tasks: whether this one belongs into a window. If so it is marked before anybody knows of it, and
+  // added when it was matched. add() is true if the window is full: somebody should be woken for it. Some 20 ns.
+  bool wants(const flow::frame& f) const {
+    constexpr std::uint8_t others = flow::frame::has_streams | flow::frame::of_graph;
+    return most_.load(std::memory_order_relaxed) != 0 && f.affinity == detail::node_unknown && !f.required &&
+           !f.has_no_data() && (f.unusual & others) == 0;
+  }
+  static void mark(flow::frame& f) { flow::set_affinity(f, flow::awaits_plan); }
+  bool add(flow::frame&);
+
+  // By who has made a task ready. True: it is not placed yet, and is kept until it is.
+  bool hold(flow::frame* f) { return flow::affinity_of(*f) == flow::awaits_plan && hold_marked(f); }
+  bool holds_any() const { return held_count_.load(std::memory_order_relaxed) != 0; }
+  // After hold(): nobody who has looked before may know that somebody is to look again. True once.
+  bool is_news() { return holds_any() && news_.load(std::memory_order_relaxed) && news_.exchange(false, std::memory_order_relaxed); }
+
+  // Somebody waits for its tasks, or cannot create others. True: somebody should be woken for it.
+  bool cut();
+  // Whether somebody is to look at the window now. `idle`: so many workers have nothing to do. Ready tasks are not kept
+  // from them for longer than it takes all tasks of the window to read everything from other nodes: that is the most
+  // that a plan can save. `look_again_ns`: where it is not, when it will be if nothing is created.
+  static constexpr std::uint64_t never_ns = ~std::uint64_t{0};
+  bool is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns);
+  // Shows the policy the window. True: it has, and tasks that are placed now and ready are in `ready`. One thread at a
+  // time; others return at once.
+  bool plan(flow::ready_list& ready);
+
+  // So far.
+  struct counts {
+    std::uint64_t windows = 0, tasks = 0;  // a task that was kept counts once
+  };
+  counts so_far() const { return {windows_.load(std::memory_order_relaxed), tasks_.load(std::memory_order_relaxed)}; }
+  std::size_t wanted() const { return most_.load(std::memory_order_relaxed); }
+
+ private:
+  // In nanoseconds, if all that the task names lay elsewhere, beyond what it costs at home.
+  std::uint64_t misplaced_ns(flow::frame&) const;
+  bool hold_marked(flow::frame*);
+  bool is_full() const { return size_.load(std::memory_order_relaxed) >= std::max<std::size_t>(wanted(), 1); }
+  struct taken {
+    std::vector<flow::frame*> frames;
+    std::vector<int> nodes;  // of those that were kept
+    bool cut = false;
+  };
+  taken take();
+  void release(const taken&, const task_window&, flow::ready_list& ready);
+
+  policy& policy_;
+  const policy_machine& machine_;
+  double far_ns_per_byte_ = 0;  // more than at home, on average
+  memory::regions* user_memory_ = nullptr;
+  atomic<bool> said_{false};
+  atomic<std::size_t> most_;
+  atomic<std::uint64_t> windows_{0}, tasks_{0};
+
+  alignas(cache_line_bytes) spin_lock lock_;
+  std::vector<flow::frame*> frames_;  // in the order of their creation; first those that were kept
+  std::vector<int> kept_nodes_;       // where those were placed
+  std::vector<flow::frame*> held_;    // those that are ready
+  // Looked at by those who have nothing to do; written under the lock.
+  atomic<std::size_t> size_{0}, held_count_{0};
+  atomic<std::uint64_t> misplaced_ns_{0};
+  atomic<std::uint64_t> waited_since_ns_{0};  // when somebody first had nothing to do beside tasks that are held
+  atomic<bool> cut_{false};
+  atomic<bool> planning_{false};
+  atomic<bool> news_{true};  // the next task to be held is the first one
+};
+
+}  // namespace weir::place
