@@ -64,11 +64,13 @@ bool verify(const matrix& m) {
 
 int main(int argc, char** argv) {
   static constexpr std::string_view modes[] = {"tasks"};
-  const peers::options o = peers::parse_options(argc, argv, modes);
+  const peers::program_form form{.modes = modes, .dimensions = 1, .block_dimensions = 1, .iterations = false,
+                                 .defaults = {.size = {1, 1536, 1}, .block = {1, 128, 1}}};
+  const peers::options o = peers::parse_options(argc, argv, form);
   const matrix m(o);
   peers::measurement result{.runtime = peers::openmp_runtime, .kernel = "cholesky", .threads = omp_get_max_threads()};
   result.seconds = peers::measure([&] { factorize(m); });
   if (o.verify) result.verified = verify(m);
-  peers::print(o, result);
+  peers::print(o, result, form);
   return close_output(argv[0], result.verified.value_or(true) ? 0 : 1);
 }

@@ -4,7 +4,7 @@
 // it is zero and stays so.
 #pragma once
 
-#include <bench/cholesky/blas.hpp>
+#include <bench/common/blas.hpp>
 
 #include <algorithm>
 #include <cmath>

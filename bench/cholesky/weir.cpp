@@ -9,6 +9,7 @@
 #include <bench/cholesky/result.hpp>
 #include <bench/common/check.hpp>
 #include <bench/common/control.hpp>
+#include <bench/common/cyclic_owners.hpp>
 #include <bench/common/interleaved_array.hpp>
 #include <bench/common/own_array.hpp>
 #include <bench/common/page_check.hpp>
@@ -131,21 +132,6 @@ class shared_tasks {
   tiling t_;
   interleaved_array<double> a_;
   std::vector<data<char>> tokens_;
-};
-
-// Who fills a tile, so that what is left of the triangle belongs to all at any time: two-dimensional block-cyclic, as in
-// ScaLAPACK, on a grid as close to a square as their number allows.
-class cyclic_owners {
- public:
-  explicit cyclic_owners(std::size_t count) : rows_(1), columns_(count) {
-    for (std::size_t r = 1; r * r <= count; r++)
-      if (count % r == 0) rows_ = r, columns_ = count / r;
-  }
-  std::size_t count() const { return rows_ * columns_; }
-  std::size_t of(std::size_t i, std::size_t j) const { return i % rows_ * columns_ + j % columns_; }
-
- private:
-  std::size_t rows_, columns_;
 };
 
 template <class Tasks>

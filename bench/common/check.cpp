@@ -77,6 +77,16 @@ std::string_view name_of(storage s) {
   return "";
 }
 
+std::string_view name_of(first_touch f) {
+  switch (f) {
+    case first_touch::chunks: return "chunks";
+    case first_touch::tasks: return "tasks";
+    case first_touch::one: return "one";
+    case first_touch::inside: return "inside";
+  }
+  return "";
+}
+
 std::string format_size(std::span<const std::size_t> size) {
   std::string text;
   for (std::size_t n : size) {
@@ -107,6 +117,7 @@ void check_configuration(const kernel& k, configuration& c, block_choice choice)
     if (c.block[i] > c.size[i]) throw input_error(what(k) + "--block " + format_size(c.block) + " is larger than --size " + format_size(c.size));
   if (k.uses.iterations && c.iterations < 1) throw input_error(what(k) + "--iterations " + std::to_string(c.iterations) + ": must be 1 or more");
   if (k.uses.clusters && c.clusters < 1) throw input_error(what(k) + "--clusters: must be 1 or more");
+  if (k.uses.bins && c.bins < 1) throw input_error(what(k) + "--bins: must be 1 or more");
   if (!k.memory_bytes) return;
   const std::uint64_t needed = saturating_add(k.memory_bytes(c), saturating_multiply(block_count(c), bytes_per_block)), available = available_memory();
   if (needed > available) throw input_error(what(k) + "--size " + format_size(c.size) + " in blocks of " + format_size(c.block) + " needs about " + format_bytes(needed) + " of memory; " + format_bytes(available) + " are available");

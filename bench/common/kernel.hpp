@@ -32,15 +32,27 @@ enum class storage : std::uint8_t {
 };
 std::string_view name_of(storage);
 
+// Who writes own memory first, and so decides where its pages lie.
+enum class first_touch : std::uint8_t {
+  chunks,  // tasks, a task a block, which a task a worker creates; they are waited for before the measured region
+  tasks,   // a task a block, in the order of the blocks, all created by one; likewise
+  one,     // one thread, before the measured region
+  inside,  // the same as `tasks`, but in the measured region, and nobody waits before the first iteration
+};
+std::string_view name_of(first_touch);
+
 // One problem to solve and how. Fields a kernel has no use for (see kernel::uses) keep their defaults.
 struct configuration {
   std::vector<std::size_t> size;   // elements per dimension, outermost first
   std::vector<std::size_t> block;  // elements per dimension of one block; the last blocks may be smaller
   int iterations = 0;
   std::size_t clusters = 0;        // kmeans
+  std::size_t bins = 0;            // integral-histogram
   std::uint64_t seed = 1;          // of the synthetic input
   bool parallel_control = false;   // tasks are created by tasks, chunk by chunk, instead of by one task
   storage data_in = storage::versions;
+  first_touch init = first_touch::chunks;  // own memory
+  bool annotate = false;           // own memory: tasks say on which node they are to run (hand_placement.hpp)
   std::filesystem::path input;     // empty: synthetic
   std::filesystem::path output;    // empty: the result is not kept
   std::any loaded;                 // what kernel::complete() read from `input`, in a type of the kernel's own
@@ -86,9 +98,12 @@ struct serial_result {
 struct used_options {
   bool iterations = false;
   bool clusters = false;
+  bool bins = false;
   bool parallel_control = false;
+  bool versions = true;   // --memory private
   bool shared = false;
   bool own = false;
+  bool by_hand = false;   // --init and --annotate, in own memory
   bool input = false;
   bool output = false;
 };

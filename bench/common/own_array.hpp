@@ -51,6 +51,7 @@ class own_blocks {
     for (std::size_t b = 0; b < count; b++) first_.push_back(first_[b] + elements(b));
     array_ = own_array<T>(first_.back());
   }
+  std::span<T> whole() const { return array_.span(); }
   std::span<T> operator[](std::size_t b) const { return array_.part(first_[b], first_[b + 1] - first_[b]); }
 
  private:

@@ -9,7 +9,9 @@ namespace weir::bench {
 
 const std::vector<kernel>& kernels() {
   static const std::vector<kernel> all = {
-      jacobi_1d(), jacobi_2d(), jacobi_3d(), seidel_1d(), seidel_2d(), seidel_3d(), blur_roberts(), kmeans(), bitonic(), cholesky(),
+      jacobi_1d(), jacobi_2d(), jacobi_3d(), seidel_1d(), seidel_2d(), seidel_3d(), blur_roberts(), kmeans(),
+      bitonic(),   cholesky(),  red_black(), nstream_kernel(), conjugate_gradient_kernel(),
+      integral_histogram_kernel(), qr(), symmetric_inverse(),
   };
   return all;
 }

@@ -15,6 +15,12 @@ kernel blur_roberts();
 kernel kmeans();
 kernel bitonic();
 kernel cholesky();
+kernel red_black();
+kernel nstream_kernel();
+kernel conjugate_gradient_kernel();
+kernel integral_histogram_kernel();
+kernel qr();
+kernel symmetric_inverse();
 
 // Sequential programs, from the folders' serial.cpp. The values of the results are std::vector<double>, row major.
 serial_result solve_jacobi_1d(const configuration&);

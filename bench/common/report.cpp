@@ -59,9 +59,11 @@ std::string title(const run_request& request, const run_result& r) {
   std::string text = fmt::format("{}  size {}  block {}", k.name, format_size(c.size), format_size(c.block));
   if (k.uses.iterations) text += fmt::format("  iterations {}", c.iterations);
   if (k.uses.clusters) text += fmt::format("  clusters {}", c.clusters);
+  if (k.uses.bins) text += fmt::format("  bins {}", c.bins);
   if (c.parallel_control) text += "  parallel control";
   if (c.data_in == storage::shared) text += "  shared";
-  if (c.data_in == storage::own) text += "  own memory";
+  if (c.data_in == storage::own) text += fmt::format("  own memory  init {}", name_of(c.init));
+  if (c.annotate) text += "  annotated";
   return text + fmt::format("  workers {}  nodes {}  live set {}\n", r.workers, r.nodes, format_bytes(r.live_bytes));
 }
 
@@ -79,9 +81,12 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   j["block"] = c.block;
   j["iterations"] = request.what->uses.iterations ? nlohmann::ordered_json(c.iterations) : nlohmann::ordered_json();
   if (request.what->uses.clusters) j["clusters"] = c.clusters;
+  if (request.what->uses.bins) j["bins"] = c.bins;
   j["control"] = c.parallel_control ? "parallel" : "sequential";
   j["memory"] = name_of(c.data_in);
   j["shared"] = c.data_in == storage::shared;
+  j["init"] = c.data_in == storage::own ? nlohmann::ordered_json(name_of(c.init)) : nlohmann::ordered_json();
+  j["annotated"] = c.annotate;
   j["repeat"] = repeat;
   j["tasks"] = r.counts.tasks;
   j["tasks_of_busiest_worker"] = r.counts.tasks_of_busiest_worker();

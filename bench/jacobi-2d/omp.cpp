@@ -1,4 +1,5 @@
 // jacobi-2d under OpenMP: a static loop over the blocks, or tasks with dependences.
+#include <bench/common/registry.hpp>
 #include <bench/jacobi-2d/tile.hpp>
 #include <bench/peers/openmp.hpp>
 
@@ -31,6 +32,23 @@ void tasks(const problem& p) {
   }
 }
 
+// A block's first element stands for it.
+void tiles(const peers::tiled_stencil<stencil::method::jacobi>& p, int iterations) {
+  for (int t = 1; t <= iterations; t++)
+    for (std::size_t b = 0; b < p.parts(); b++) {
+      [[maybe_unused]] const double *const old = p.first(t - 1, b), *const north = p.first(t - 1, b, side::north),
+                                    *const west = p.first(t - 1, b, side::west),
+                                    *const east = p.first(t - 1, b, side::east),
+                                    *const south = p.first(t - 1, b, side::south), *const next = p.first(t, b);
+#pragma omp task firstprivate(t, b) shared(p) \
+    depend(in : old[0], north[0], west[0], east[0], south[0]) depend(out : next[0])
+      jacobi_2d_tile(p.tile(t, b));
+    }
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return peers::run_openmp<stencil::method::jacobi>(argc, argv, "jacobi-2d", jacobi_2d_tile, loop, tasks); }
+int main(int argc, char** argv) {
+  return peers::run_openmp<stencil::method::jacobi>(argc, argv, "jacobi-2d", jacobi_2d_tile, solve_jacobi_2d,
+                                                    {.loop = loop, .tasks = tasks, .tiles = tiles});
+}

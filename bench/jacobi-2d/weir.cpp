@@ -33,13 +33,14 @@ class program final : public base {
       jacobi_2d_tile(own_tile(t, b));
       written_own(t, b);
     };
+    const task_options task = named_of(named.name, b);
     if (blocks_are_rows()) {
-      rt.spawn(named, in(strip_above(t - 1, b)), in(strip(t - 1, b)), in(strip_below(t - 1, b)), out(strip(t, b)),
+      rt.spawn(task, in(strip_above(t - 1, b)), in(strip(t - 1, b)), in(strip_below(t - 1, b)), out(strip(t, b)),
                relax);
       return;
     }
     const auto beside = [&](side s) { return in(own_beside(t - 1, b, s)); };
-    rt.spawn(named, beside(side::north), beside(side::west), beside(side::east), beside(side::south),
+    rt.spawn(task, beside(side::north), beside(side::west), beside(side::east), beside(side::south),
              in(own_block(t - 1, b)), out(own_block(t, b)), relax);
   }
 
@@ -63,6 +64,7 @@ kernel jacobi_2d() {
   k.defaults.size = {2048, 2048};
   k.defaults.block = {64, 256};
   k.defaults.iterations = 20;
+  k.uses.by_hand = true;
   k.solve = solve_jacobi_2d;
   k.make = [](const configuration& c) -> std::unique_ptr<instance> { return std::make_unique<program>(c); };
   return k;

@@ -17,15 +17,33 @@ struct options {
   stencil::extent size{1, 2048, 2048};
   stencil::extent block{1, 64, 256};
   int iterations = 20;
+  std::size_t bins = 0;
+  std::string input;        // a file; empty: made up
   std::uint64_t seed = 1;
   std::string mode;         // one of the program's modes; the first is the default
+  std::string init;         // one of the program's, likewise: who writes the arrays first
   bool interleave = false;  // pages round robin over the nodes, instead of where a static loop touches them first
   bool verify = false;
 };
 
-// Reads --size N|RxC, --block N|RxC, --iterations T, --seed S, --mode M, --init first-touch|interleave, --verify, --help.
-// Anything else: one line on standard error, and the process ends with status 2.
-options parse_options(int argc, char** argv, std::span<const std::string_view> modes);
+// A static loop writes the arrays first, where they lie then, or on pages that lie round robin over the nodes.
+inline constexpr std::string_view loop_inits[] = {"first-touch", "interleave"};
+
+// What a program can be told.
+struct program_form {
+  std::span<const std::string_view> modes, inits = loop_inits;
+  int dimensions = 2, block_dimensions = 2;  // numbers of --size and --block; one number may stand for both
+  bool iterations = true;                    // are there any?
+  options defaults = {};
+};
+
+// Reads --size N|RxC, --block N|RxC, --iterations T, --seed S, --mode M, --init I, --verify, --help; and --bins B and
+// --input FILE where the defaults have bins. Anything else: one line on standard error, and the process ends with
+// status 2.
+options parse_options(int argc, char** argv, const program_form&);
+inline options parse_options(int argc, char** argv, std::span<const std::string_view> modes) {
+  return parse_options(argc, argv, program_form{.modes = modes});
+}
 
 struct measurement {
   std::string_view runtime, kernel;
@@ -35,6 +53,6 @@ struct measurement {
 };
 
 // One line of JSON on standard output.
-void print(const options&, const measurement&);
+void print(const options&, const measurement&, const program_form& = {});
 
 }  // namespace weir::bench::peers

@@ -27,10 +27,18 @@ bool set_interleaved(void* memory, std::size_t bytes) {
 
 }  // namespace
 
+void interleave(void* memory, std::size_t bytes) {
+  static bool said = false;
+  if (set_interleaved(memory, bytes) || said) return;
+  said = true;
+  std::fprintf(stderr, "note: the system refuses to interleave pages (%s); they lie where they are first touched\n",
+               std::strerror(errno));
+}
+
 pages::pages(std::size_t bytes, bool interleave) : bytes_(bytes) {
   memory_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory_ == MAP_FAILED) refuse("--size needs " + std::to_string(bytes) + " bytes an array: " + std::strerror(errno));
-  if (interleave && !set_interleaved(memory_, bytes)) std::fprintf(stderr, "note: the system refuses to interleave pages (%s); they lie where they are first touched\n", std::strerror(errno));
+  if (interleave) peers::interleave(memory_, bytes);
 }
 
 pages::~pages() { ::munmap(memory_, bytes_); }

@@ -5,6 +5,10 @@
 
 namespace weir::bench::peers {
 
+// Pages that nobody has touched will go round robin over the nodes this process may use. `memory` begins with a page.
+// Says once on standard error if the system refuses that; then they lie where they are first touched.
+void interleave(void* memory, std::size_t bytes);
+
 class pages {
  public:
   // `interleave`: pages go round robin over the nodes this process may use, whoever touches them. Ends the process with

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <bench/common/output.hpp>
-#include <bench/common/region.hpp>
 #include <bench/common/stencil/serial.hpp>
-#include <bench/common/stopwatch.hpp>
+#include <bench/peers/measure.hpp>
 #include <bench/peers/options.hpp>
 #include <bench/peers/pages.hpp>
 
@@ -59,16 +58,5 @@ class stencil_problem {
   stencil::block_grid grid_;
   pages first_, second_;
 };
-
-// Seconds that `iterate` takes, between the markers of region.hpp.
-template <class Iterate>
-double measure(const Iterate& iterate) {
-  const stopwatch watch;
-  {
-    const measured_region region;
-    iterate();
-  }
-  return watch.seconds();
-}
 
 }  // namespace weir::bench::peers

@@ -1,4 +1,5 @@
 // seidel-2d under OpenMP: a loop over each diagonal of blocks, or tasks with dependences.
+#include <bench/common/registry.hpp>
 #include <bench/seidel-2d/tile.hpp>
 #include <bench/peers/openmp.hpp>
 
@@ -35,6 +36,14 @@ void tasks(const problem& p) {
     }
 }
 
+void tiles(const peers::tiled_stencil<stencil::method::seidel>& p, int iterations) {
+  for (int t = 1; t <= iterations; t++)
+    for (std::size_t b = 0; b < p.parts(); b++) peers::create_seidel_task(p, b, seidel_2d_tile);
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return peers::run_openmp<stencil::method::seidel>(argc, argv, "seidel-2d", seidel_2d_tile, loop, tasks); }
+int main(int argc, char** argv) {
+  return peers::run_openmp<stencil::method::seidel>(argc, argv, "seidel-2d", seidel_2d_tile, solve_seidel_2d,
+                                                    {.loop = loop, .tasks = tasks, .tiles = tiles});
+}

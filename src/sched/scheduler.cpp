@@ -142,19 +142,19 @@ void scheduler::set_costs_of_updates(flow::shared& s) const {
 
 // What costs more elsewhere is noted for thieves.
 policy::wish scheduler::place(slot_queues& self, frame* f) {
-  if (user_memory_ != nullptr && flow::names_user_memory(f) && f->affinity < 0 && policy_.places) [[unlikely]]
+  if (user_memory_ != nullptr && flow::names_user_memory(f) && charges_) [[unlikely]]
     return place_by_user_memory(self, f);
   const policy::wish w = wished(self, f, nullptr);
   if (charges_) note_hint(f, w, self.node, user_memory_);
   return w;
 }
 
-// Where that lies is looked up once.
+// Where that lies is looked up once, and asked for if it is not known, also of a task that says where it should run.
 [[gnu::noinline]] policy::wish scheduler::place_by_user_memory(slot_queues& self, frame* f) {
   flow::user_places found;
   found.find(*user_memory_, f);
   const policy::wish w = wished(self, f, &found);
-  if (charges_) note_hint(f, w, self.node, {user_memory_, &found});
+  note_hint(f, w, self.node, {user_memory_, &found});
   return w;
 }
 

@@ -86,6 +86,23 @@ class Refusals(unittest.TestCase):
         self.refused("bench", "jacobi-2d", "--pages-check", "--machine", "nodes:2 cpus:1", says="--pages-check")
         self.refused("bench", "jacobi-2d", "--machine", "no/such/file.toml", says="no/such/file.toml")
 
+    def test_own_memory_by_hand(self):
+        self.refused("bench", "jacobi-2d", "--annotate", says="--annotate needs --memory own")
+        self.refused("bench", "jacobi-2d", "--init", "one", "--shared", says="--init needs --memory own")
+        self.refused("bench", "jacobi-3d", "--init", "one", "--memory", "own", says="jacobi-3d has no --init")
+        self.refused("bench", "kmeans", "--annotate", "--memory", "own", says="kmeans has no --annotate")
+        self.refused("bench", "nstream", "--init", "chunks", says=["chunks", "tasks, one or inside"])
+        self.refused("bench", "nstream", "--memory", "private", says="nstream has no --memory private")
+        self.refused("bench", "nstream", "--shared", says="nstream has no --shared")
+        self.refused("bench", "nstream", "--bins", "3", says="nstream has no --bins")
+        self.refused("bench", "integral-histogram", "--bins", "0", says="--bins 0")
+        self.refused("bench", "conjugate-gradient", "--size", "64x64", "--block", "8x8",
+                     says="rows of the grid are not cut")
+        self.refused("bench", "conjugate-gradient", "--size", "100000x100000", says="more entries than 32 bits")
+        for kernel in ["qr", "symmetric-inverse"]:
+            self.refused("bench", kernel, "--size", "3000000000", says=["--size 3000000000", "BLAS"])
+            self.refused("bench", kernel, "--iterations", "3", says=f"{kernel} has no --iterations")
+
     def test_traces(self):
         for more in [["--policy", "all"], ["--policy", "local,steal"], ["--repeat", "2"]]:
             self.refused("bench", "jacobi-2d", "--trace", "t.json", *more, says=["--trace", "one run"])
@@ -153,6 +170,34 @@ class Runs(unittest.TestCase):
             self.assertEqual((run["memory"], run["shared"], run["verified"]), (memory, memory == "shared", True))
         result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--memory", "own")
         self.assertIn("  own memory  ", result.stdout.splitlines()[0])
+
+    def test_own_memory_by_hand_is_said(self):
+        for kernel, problem in [("jacobi-2d", [*SMALL["jacobi-2d"], "--memory", "own"]),
+                                ("nstream", ["--size", "1000", "--block", "100", "--iterations", "3"]),
+                                ("qr", ["--size", "90", "--block", "40"])]:
+            for init in [None, "tasks", "one", "inside"]:
+                usual = "chunks" if kernel == "jacobi-2d" else "tasks"
+                options = [] if init is None else ["--init", init, "--annotate"]
+                result = weir("bench", kernel, *problem, *options, "--verify", "--json")
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                run = json.loads(result.stdout)
+                self.assertEqual((run["memory"], run["init"], run["annotated"], run["verified"]),
+                                 ("own", init or usual, init is not None, True))
+        result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--json")
+        self.assertEqual((json.loads(result.stdout)["init"], json.loads(result.stdout)["annotated"]), (None, False))
+        result = weir("bench", "nstream", "--size", "1000", "--block", "100", "--annotate")
+        self.assertIn("  own memory  init tasks  annotated  ", result.stdout.splitlines()[0])
+
+    def test_histogram_of_a_picture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "in.png")
+            with open(source, "wb") as f:
+                f.write(png(60, 40, lambda r, c: (r * 6) ^ c))
+            result = weir("bench", "integral-histogram", "--input", source, "--block", "7x9", "--bins", "5",
+                          "--verify", "--json")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            run = json.loads(result.stdout)
+            self.assertEqual((run["size"], run["bins"], run["verified"]), ([40, 60], 5, True))
 
     def test_json_is_one_object_a_run(self):
         result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--policy", "all", "--repeat", "2", "--verify", "--json", "--pages-check")

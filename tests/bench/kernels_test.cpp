@@ -51,7 +51,8 @@ void expect_right(const run_request& r) {
 }
 
 std::vector<storage> storages_of(const kernel& k) {
-  std::vector<storage> all = {storage::versions};
+  std::vector<storage> all;
+  if (k.uses.versions) all.push_back(storage::versions);
   if (k.uses.shared) all.push_back(storage::shared);
   if (k.uses.own) all.push_back(storage::own);
   return all;
@@ -81,18 +82,49 @@ TEST_P(Kernels, EqualTheSequentialProgramOnAPretendedMachine) {
   }
 }
 
-std::vector<std::string> all_kernels() {
+// Those with --init and --annotate.
+class OwnMemory : public Kernels {};
+
+TEST_P(OwnMemory, EqualTheSequentialProgramWhoeverWritesItFirst) {
+  run_request r = request();
+  r.how.machine = "nodes:3 cpus:2";
+  r.how.workers = 5;
+  r.problem.data_in = storage::own;
+  for (const first_touch init : {first_touch::tasks, first_touch::one, first_touch::inside})
+    for (const bool annotate : {false, true})
+      for (const bool parallel : {false, true}) {
+        SCOPED_TRACE(std::string(name_of(init)) + (annotate ? ", annotated" : ""));
+        r.problem.init = init;
+        r.problem.annotate = annotate;
+        r.problem.parallel_control = parallel;
+        expect_right(r);
+      }
+}
+
+std::vector<std::string> names_of(bool (*wanted)(const kernel&)) {
   std::vector<std::string> names;
-  for (const kernel& k : kernels()) names.emplace_back(k.name);
+  for (const kernel& k : kernels())
+    if (wanted(k)) names.emplace_back(k.name);
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Kernels, testing::Combine(testing::ValuesIn(all_kernels()), testing::ValuesIn(parse_policies("all"))),
-                         [](const auto& test) { return test_name(std::get<0>(test.param) + "_" + std::get<1>(test.param)); });
+std::string name_of_test(const testing::TestParamInfo<parameters>& test) {
+  return test_name(std::get<0>(test.param) + "_" + std::get<1>(test.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Kernels,
+                         testing::Combine(testing::ValuesIn(names_of([](const kernel&) { return true; })),
+                                          testing::ValuesIn(parse_policies("all"))),
+                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, OwnMemory,
+                         testing::Combine(testing::ValuesIn(names_of([](const kernel& k) { return k.uses.by_hand; })),
+                                          testing::ValuesIn(parse_policies("all"))),
+                         name_of_test);
 
 // With few blocks some have no neighbours on either side, and a chunk is a row.
 TEST(Stencils, AnyNumberOfBlocksPerDimension) {
-  for (const char* name : {"jacobi-2d", "seidel-2d", "jacobi-3d", "seidel-3d", "blur-roberts"}) {
+  for (const char* name :
+       {"jacobi-2d", "seidel-2d", "jacobi-3d", "seidel-3d", "blur-roberts", "integral-histogram"}) {
     const kernel& k = find_kernel(name);
     for (std::size_t blocks : {1, 2, 3}) {
       run_request r;
@@ -113,6 +145,58 @@ TEST(Stencils, AnyNumberOfBlocksPerDimension) {
       }
     }
   }
+}
+
+// Blocks as wide as the matrix are named as ranges, others as tiles.
+TEST(Stencils, StripsOfOwnMemoryWhoeverWritesThemFirst) {
+  for (const char* name : {"jacobi-2d", "seidel-2d", "red-black"}) {
+    run_request r;
+    r.what = &find_kernel(name);
+    r.problem = small_problem(*r.what);
+    r.problem.block[1] = r.problem.size[1];
+    r.problem.data_in = storage::own;
+    const std::any expected = r.what->solve(r.problem).value;
+    r.expected = &expected;
+    r.how.machine = "nodes:3 cpus:2";
+    r.how.workers = 5;
+    for (const first_touch init : {first_touch::chunks, first_touch::tasks, first_touch::one, first_touch::inside})
+      for (const bool annotate : {false, true}) {
+        SCOPED_TRACE(std::string(name_of(init)) + (annotate ? ", annotated" : ""));
+        r.problem.init = init;
+        r.problem.annotate = annotate;
+        expect_right(r);
+      }
+  }
+}
+
+// Made-up input depends on the seed, and so does every result.
+TEST(Kernels, FindAResultThatIsNotTheSequentialProgram) {
+  for (const kernel& k : kernels()) {
+    run_request r;
+    r.what = &k;
+    r.problem = small_problem(k);
+    r.problem.data_in = storages_of(k).front();
+    r.problem.seed = 12345;
+    r.expected = &small_solution(k);
+    r.how.workers = 2;
+    const run_result result = run_once(r);
+    ASSERT_TRUE(result.verified.has_value()) << k.name;
+    EXPECT_FALSE(result.verified->passed) << k.name;
+  }
+}
+
+TEST(Runner, FillingInsideIsMeasured) {
+  run_request r;
+  r.what = &find_kernel("nstream");
+  r.problem = small_problem(*r.what);
+  r.problem.data_in = storage::own;
+  r.how.workers = 2;
+  const std::uint64_t blocks = 11;  // of 96 elements in 1000; 5 iterations
+  EXPECT_EQ(run_once(r).counts.tasks, blocks * 5 + 1);
+  r.problem.init = first_touch::inside;
+  EXPECT_EQ(run_once(r).counts.tasks, blocks * 6 + 1);
+  r.problem.init = first_touch::one;
+  EXPECT_EQ(run_once(r).counts.tasks, blocks * 5 + 1);
 }
 
 TEST(Runner, CountsTheTasksOfTheRegionOnly) {

@@ -17,7 +17,10 @@ inline configuration small_problem(const kernel& k) {
       {"jacobi-1d", {{1000}, {96}}},           {"seidel-1d", {{1000}, {96}}},          {"jacobi-2d", {{50, 37}, {8, 16}}},
       {"seidel-2d", {{50, 37}, {8, 16}}},      {"jacobi-3d", {{13, 17, 19}, {4, 8, 5}}}, {"seidel-3d", {{13, 17, 19}, {4, 8, 5}}},
       {"blur-roberts", {{61, 45}, {16, 8}}},   {"kmeans", {{500, 3}, {64}}},          {"bitonic", {{600}, {64}}},
-      {"cholesky", {{50}, {16}}},
+      {"cholesky", {{50}, {16}}},              {"nstream", {{1000}, {96}}},
+      {"red-black", {{50, 37}, {8, 16}}},
+      {"conjugate-gradient", {{23, 17}, {4}}}, {"integral-histogram", {{61, 45}, {16, 8}}},
+      {"qr", {{90}, {40}}},                    {"symmetric-inverse", {{50}, {16}}},
   };
   configuration c = k.defaults;
   const auto& s = shapes.at(std::string(k.name));

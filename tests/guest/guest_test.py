@@ -47,6 +47,18 @@ KERNELS = {
     "cholesky": "--size 256 --block 32",
 }
 
+# On their own memory: pages lie where a tile was written first, wherever it is updated later.
+APPLICATIONS = {
+    "jacobi-2d": KERNELS["jacobi-2d"],
+    "seidel-2d": KERNELS["seidel-2d"],
+    "red-black": "--size 256x256 --block 32x32 --iterations 3",
+    "nstream": "--size 65536 --block 2048 --iterations 3",
+    "conjugate-gradient": "--size 128x128 --block 4 --iterations 3",
+    "integral-histogram": "--size 128x128 --block 32x32 --bins 4 --iterations 2",
+    "qr": "--size 128 --block 32",
+    "symmetric-inverse": "--size 128 --block 32",
+}
+
 
 class Failed(Exception):
     """A check of a scenario did not hold."""
@@ -131,6 +143,13 @@ def pages_are_placed(output):
             raise Failed(f"under {run['policy']} {run['pages_misplaced']} of {run['pages_checked']} pages are misplaced")
 
 
+def results_are_right(output):
+    """One JSON line, of a run on own memory whose result was the sequential program's."""
+    runs = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    if [(run["memory"], run["verified"]) for run in runs] != [("own", True)]:
+        raise Failed("expected one JSON object, of a right result on own memory")
+
+
 def rows_are_distributed(output):
     """`weir solve` put the factors, the matrix and its vectors where the tasks are, and still found the solution."""
     # The guest's console is a terminal, and the object follows a progress line that was wiped.
@@ -181,6 +200,9 @@ def eight_nodes_bench(options):
     s.add("weir")
     for kernel, problem in KERNELS.items():
         s.run(f"weir bench {kernel} {problem} --policy deferred,local --pages-check --verify --json", pages_are_placed)
+    for kernel, problem in APPLICATIONS.items():
+        s.run(f"weir bench {kernel} {problem} --memory own --init inside --annotate --verify --json",
+              results_are_right)
     return s
 
 

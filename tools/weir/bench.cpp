@@ -28,33 +28,52 @@ namespace {
 using namespace weir::bench;
 
 struct bench_options {
-  std::string kernels, control = "sequential", memory, input, output, machine, trace;
+  std::string kernels, control = "sequential", memory, init, input, output, machine, trace;
   std::optional<std::string> size, block, policies;
-  int iterations = 0, clusters = 0, workers = 0, repeat = 1, warm_up = 1;
+  int iterations = 0, clusters = 0, bins = 0, workers = 0, repeat = 1, warm_up = 1;
   std::uint64_t seed = 1;
   bool shared = false, movable = false, verify = false, json = false, list = false, pages_check = false;
+  bool annotate = false;
 };
 
 void refuse(const kernel& k, bool has, bool given, const char* option) {
   if (given && !has) throw input_error(std::string(k.name) + " has no " + option);
 }
 
-// --shared is short for --memory shared.
-storage storage_of(const bench_options& o) {
+// --shared is short for --memory shared. Where there is only one way it need not be said.
+storage storage_of(const kernel& k, const bench_options& o) {
   if (o.shared && !o.memory.empty() && o.memory != "shared")
     throw input_error("--shared and --memory " + o.memory + " exclude each other");
   for (const storage s : {storage::shared, storage::own})
     if (o.memory == name_of(s)) return s;
+  if (o.memory.empty() && !o.shared && !k.uses.versions) return storage::own;
   return o.shared ? storage::shared : storage::versions;
+}
+
+first_touch init_of(const kernel& k, const bench_options& o) {
+  for (const first_touch f : {first_touch::tasks, first_touch::one, first_touch::inside})
+    if (o.init == name_of(f)) return f;
+  return k.defaults.init;
+}
+
+// What a program says by hand about memory and tasks is said about memory of its own.
+void check_by_hand(const kernel& k, const bench_options& o, storage data_in) {
+  for (const auto& [given, option] : {std::pair(o.annotate, "--annotate"), std::pair(!o.init.empty(), "--init")}) {
+    refuse(k, k.uses.by_hand, given, option);
+    if (given && data_in != storage::own) throw input_error(std::string(option) + " needs --memory own");
+  }
 }
 
 configuration configure(const kernel& k, const bench_options& o) {
   refuse(k, k.uses.iterations, o.iterations != 0, "--iterations");
   refuse(k, k.uses.clusters, o.clusters != 0, "--clusters");
+  refuse(k, k.uses.bins, o.bins != 0, "--bins");
   refuse(k, k.uses.parallel_control, o.control == "parallel", "--control parallel");
-  const storage data_in = storage_of(o);
+  const storage data_in = storage_of(k, o);
+  refuse(k, k.uses.versions, data_in == storage::versions, "--memory private");
   refuse(k, k.uses.shared, data_in == storage::shared, o.shared ? "--shared" : "--memory shared");
   refuse(k, k.uses.own, data_in == storage::own, "--memory own");
+  check_by_hand(k, o, data_in);
   refuse(k, k.uses.input, !o.input.empty(), "--input");
   refuse(k, k.uses.output, !o.output.empty(), "--output");
   if (!o.input.empty() && o.size) throw input_error("--size and --input exclude each other: the size is the input's");
@@ -69,9 +88,12 @@ configuration configure(const kernel& k, const bench_options& o) {
   if (o.block) c.block = parse_size("--block", *o.block);
   if (o.iterations) c.iterations = o.iterations;
   if (o.clusters) c.clusters = static_cast<std::size_t>(o.clusters);
+  if (o.bins) c.bins = static_cast<std::size_t>(o.bins);
   c.seed = o.seed;
   c.parallel_control = o.control == "parallel";
   c.data_in = data_in;
+  c.init = init_of(k, o);
+  c.annotate = o.annotate;
   c.input = o.input;
   c.output = o.output;
   check_configuration(k, c, o.block ? block_choice::exact : block_choice::fit);
@@ -181,14 +203,15 @@ void list_kernels() {
     std::string more;
     if (k.uses.iterations) more += fmt::format(" --iterations {}", d.iterations);
     if (k.uses.clusters) more += fmt::format(" --clusters {}", d.clusters);
-    fmt::print("{:<13} {}\n{:<13}   --size {} --block {}{}   ({})\n", k.name, k.description, "", format_size(d.size), format_size(d.block), more, k.size_meaning);
+    if (k.uses.bins) more += fmt::format(" --bins {}", d.bins);
+    fmt::print("{:<18} {}\n{:<18}   --size {} --block {}{}   ({})\n", k.name, k.description, "", format_size(d.size), format_size(d.block), more, k.size_meaning);
   }
-  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench overhead --help\n", "overhead", "no kernel: what one task costs, under weir and other runtimes", "");
-  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench main --help\n", "main",
+  fmt::print("{:<18} {}\n{:<18}   has options of its own: weir bench overhead --help\n", "overhead", "no kernel: what one task costs, under weir and other runtimes", "");
+  fmt::print("{:<18} {}\n{:<18}   has options of its own: weir bench main --help\n", "main",
              "no kernel: what things cost from main(), under weir and other runtimes", "");
-  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench latency --help\n", "latency", "no kernel: time of a line of memory, from node to node", "");
-  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench migration --help\n", "migration", "no kernel: threads that change buffers, while the system may move pages", "");
-  fmt::print("{:<13} {}\n{:<13}   has options of its own: weir bench aggregate --help\n", "aggregate", "no kernel: coarse strings on graphs of a million tiny tasks", "");
+  fmt::print("{:<18} {}\n{:<18}   has options of its own: weir bench latency --help\n", "latency", "no kernel: time of a line of memory, from node to node", "");
+  fmt::print("{:<18} {}\n{:<18}   has options of its own: weir bench migration --help\n", "migration", "no kernel: threads that change buffers, while the system may move pages", "");
+  fmt::print("{:<18} {}\n{:<18}   has options of its own: weir bench aggregate --help\n", "aggregate", "no kernel: coarse strings on graphs of a million tiny tasks", "");
 }
 
 // `overhead`, `aggregate` and their like are subcommands beside the kernels, and none of the kernels' options applies to them.
@@ -239,6 +262,7 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_option("--block", o->block, "Elements per dimension of one block")->type_name("N[xM[xK]]");
   bench->add_option("--iterations", o->iterations, "Iterations")->transform(whole_number(1, most))->type_name("T");
   bench->add_option("--clusters", o->clusters, "Clusters (kmeans)")->transform(whole_number(1, most))->type_name("K");
+  bench->add_option("--bins", o->bins, "Bins (integral-histogram)")->transform(whole_number(1, most))->type_name("B");
   bench->add_option("--policy", o->policies, "Policies, with parameters as in push-weighted:in=1,out=2; or all")->type_name("P[,P...]");
   bench->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use")
       ->transform(whole_number(0, runtime_options::most_workers))
@@ -257,6 +281,12 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
       ->check(one_of({"private", "shared", "own"}))
       ->type_name("private|shared|own");
   bench->add_flag("--shared", o->shared, "As --memory shared");
+  bench->add_option("--init", o->init,
+                    "With --memory own, who writes it first: tasks, a task a block; one thread; inside: tasks in the "
+                    "measured region, which nobody waits for")
+      ->check(one_of({"tasks", "one", "inside"}))
+      ->type_name("tasks|one|inside");
+  bench->add_flag("--annotate", o->annotate, "With --memory own: the program says on which node each task is to run");
   bench->add_flag("--movable", o->movable, "With --shared: once filled, pages may be moved by the system (numa_balancing)");
   bench->add_option("--repeat", o->repeat, "Runs per policy, of which medians are shown")
       ->transform(whole_number(1, 1000000))

@@ -3,13 +3,14 @@
 #pragma once
 
 #include <bench/common/control.hpp>
+#include <bench/common/hand_placement.hpp>
 #include <bench/common/interleaved_array.hpp>
 #include <bench/common/kernel.hpp>
 #include <bench/common/own_array.hpp>
 #include <bench/common/parallel_control.hpp>
 #include <bench/common/page_check.hpp>
+#include <bench/common/stencil/block_tile.hpp>
 #include <bench/common/stencil/own_matrix.hpp>
-#include <bench/common/stencil/padded_array.hpp>
 
 #include <optional>
 #include <vector>
@@ -29,10 +30,12 @@ template <int Dimensions, method Method>
 class program : public instance {
  public:
   explicit program(const configuration& c)
-      : options_(c), grid_(extent::of(c.size), extent::of(c.block)), boundary_(longest_side(), boundary_value) {}
+      : options_(c), grid_(extent::of(c.size), extent::of(c.block)), boundary_(boundary_of<Dimensions>(grid_.block)) {}
 
   void prepare(runtime& rt) override {
+    by_hand_ = {rt, options_.annotate};
     allocate();
+    if (options_.data_in == storage::own && options_.init != first_touch::chunks) return fill_as_told(rt);
     if (options_.parallel_control) {
       control_.emplace(rt, tiles(rt));
       control_->make_chunks(rt, [&](std::size_t chunk) { make_chunk(rt, chunk); });
@@ -51,11 +54,12 @@ class program : public instance {
     const auto create = [&](int t, std::size_t first, std::size_t last) {
       for (std::size_t b = first; b < last; b++) spawn(rt, t, b);
     };
-    constexpr auto order = Method == method::jacobi ? creation_order::old_neighbours : creation_order::sweep;
+    if (options_.data_in == storage::own && options_.init == first_touch::inside)
+      rt.run([&] { spawn_fills(rt, 0, grid_.count(), {}); });
     if (control_)
-      control_->run(rt, options_.iterations, order, create, [this](std::size_t chunk) { return place_of(chunk); });
+      control_->run(rt, steps(), order(), create, [this](std::size_t chunk) { return place_of(chunk); });
     else
-      run_sequential_control(rt, options_.iterations, grid_.count(), create);
+      run_sequential_control(rt, steps(), grid_.count(), create);
   }
 
   void collect(runtime&) override {
@@ -77,6 +81,21 @@ class program : public instance {
   std::uint64_t live_bytes() const override { return grid_.size.elements() * sizeof(double); }
 
  protected:
+  // Creation goes in steps (1, 2, ...), which come after each other as `order` says. Here a step is an iteration.
+  virtual int steps() const { return options_.iterations; }
+  virtual creation_order order() const {
+    return Method == method::jacobi ? creation_order::old_neighbours : creation_order::sweep;
+  }
+  // Spawns the tasks of block b in a step.
+  virtual void spawn(runtime& rt, int step, std::size_t b) { spawn_task(rt, step, b); }
+  void spawn_task(runtime& rt, int t, std::size_t b) {
+    switch (options_.data_in) {
+      case storage::versions: return spawn_private(rt, t, b);
+      case storage::shared: return spawn_shared(rt, t, b);
+      case storage::own: return spawn_own(rt, t, b);
+    }
+  }
+
   // Spawn the task that computes block b in iteration t (1, 2, ...).
   virtual void spawn_private(runtime&, int t, std::size_t b) = 0;
   virtual void spawn_shared(runtime&, int t, std::size_t b) = 0;
@@ -104,9 +123,18 @@ class program : public instance {
   const data<char>& token_of(const std::vector<data<char>>& x, std::size_t b, side s) const { return x[grid_.has_neighbour(b, s) ? grid_.neighbour(b, s) : b]; }
 
   // Tiles for bodies. Halos are given in the order of `side`; an empty one means the boundary.
-  tile private_tile(std::size_t b, std::span<const double> old, std::span<double> next, const std::array<std::span<const double>, 2 * Dimensions>& halos) const;
+  tile private_tile(std::size_t b, std::span<const double> old, std::span<double> next,
+                    const std::array<std::span<const double>, 2 * Dimensions>& halos) const {
+    return block_tile(layout(b), old, next, halos, boundary_.data());
+  }
   tile shared_tile(int t, std::size_t b) const { return tile_of(shared_array(t - 1), shared_array(t), grid_.origin(b), grid_.shape(b)); }
   page_checker* pages() const { return options_.pages; }
+  const configuration& options() const { return options_; }
+  const block_grid& grid() const { return grid_; }
+  // Of a task of block b in own memory. By hand every worker gets neighbouring rows of blocks.
+  task_options named_of(const char* name, std::size_t b) const {
+    return {.name = name, .affinity = by_hand_.of(b / blocks_per_row(), grid_.outer(Dimensions))};
+  }
 
   // A matrix of the program's own, in two dimensions. Tasks name whole blocks, also of their neighbours: what is
   // always named alike is found by one look-up, and who writes a block waits for the same tasks as if they had named
@@ -140,8 +168,7 @@ class program : public instance {
   extent shape(std::size_t b) const { return grid_.shape(b); }
   block_layout<Dimensions> layout(std::size_t b) const { return {grid_.shape(b)}; }
   chunking chunks(runtime& rt) const {
-    const std::size_t outer = grid_.outer(Dimensions);
-    return chunking::of(outer, grid_.count() / outer, rt.workers());
+    return chunking::of(grid_.outer(Dimensions), blocks_per_row(), rt.workers());
   }
   // Chunks of neighbouring blocks in the two outer dimensions.
   tiling tiles(runtime& rt) const {
@@ -175,10 +202,7 @@ class program : public instance {
     if (options_.data_in != storage::versions) return prefer(control_->on_node_of(chunk).node);
     return near(blocks_[0][control_->chunks().first_block(chunk)]);
   }
-  std::size_t longest_side() const {
-    const extent& b = grid_.block;
-    return Dimensions == 1 ? 1 : std::max({b.planes * b.rows, b.planes * b.columns, Dimensions == 3 ? b.rows * b.columns : 0});
-  }
+  std::size_t blocks_per_row() const { return grid_.count() / grid_.outer(Dimensions); }
   padded_array<Dimensions> shared_array(int t) const { return {const_cast<double*>(arrays_[t & (generations - 1)].data()), grid_.size}; }
 
   void allocate() {
@@ -205,37 +229,40 @@ class program : public instance {
           blocks_[g][b] = rt.make_data<double>(layout(b).size(), "block");
       }
   }
-  void spawn(runtime& rt, int t, std::size_t b) {
-    switch (options_.data_in) {
-      case storage::versions: return spawn_private(rt, t, b);
-      case storage::shared: return spawn_shared(rt, t, b);
-      case storage::own: return spawn_own(rt, t, b);
-    }
-  }
   // Of what has no versions; `where` is for own memory, whose pages come to lie there.
   void spawn_fills(runtime& rt, std::size_t first, std::size_t last, placement where) {
     if (options_.data_in == storage::shared) spawn_shared_fills(rt, first, last);
     else
-      for (std::size_t b = first; b < last; b++) spawn_own_fill(rt, b, {.name = "fill", .affinity = where});
+      for (std::size_t b = first; b < last; b++) spawn_own_fill(rt, b, where);
   }
-  void spawn_own_fill(runtime& rt, std::size_t b, const task_options& named) {
+  void spawn_own_fill(runtime& rt, std::size_t b, placement where) {
+    if (options_.annotate) where = by_hand_.home_of(b / blocks_per_row(), grid_.outer(Dimensions));
+    const task_options named{.name = "fill", .affinity = where};
+    const auto fill = [this, b](auto...) { fill_own(b); };
+    const auto spawn_fill = [&](const auto& block) {  // block(g): of array g
+      if constexpr (generations == 1) rt.spawn(named, out(block(0)), fill);
+      else rt.spawn(named, out(block(0)), out(block(1)), fill);
+    };
+    if constexpr (Dimensions != 2) spawn_fill([&](int g) { return whole(own_[g][b]); });
+    else if (blocks_are_rows())
+      spawn_fill([&](int g) { return matrices_[g].rows_with_layer(origin(b), shape(b)); });
+    else spawn_fill([&](int g) { return matrices_[g].block_with_layer(origin(b), shape(b)); });
+  }
+  void fill_own(std::size_t b) {
     if constexpr (Dimensions == 2) {
-      const auto fill = [this, b](auto...) {
-        for (int g = 0; g < generations; g++) matrices_[g].array().fill(options_.seed, origin(b), shape(b));
-      };
-      const auto spawn_fill = [&](const auto& part) {
-        if constexpr (generations == 1) rt.spawn(named, out(part(0)), fill);
-        else rt.spawn(named, out(part(0)), out(part(1)), fill);
-      };
-      if (blocks_are_rows()) spawn_fill([&](int g) { return matrices_[g].rows_with_layer(origin(b), shape(b)); });
-      else spawn_fill([&](int g) { return matrices_[g].block_with_layer(origin(b), shape(b)); });
-    } else if constexpr (generations == 1) {
-      rt.spawn(named, out(whole(own_[0][b])), [this, b](std::span<double> block) { fill_block(b, block); });
+      for (int g = 0; g < generations; g++) matrices_[g].array().fill(options_.seed, origin(b), shape(b));
     } else {
-      rt.spawn(named, out(whole(own_[0][b])), out(whole(own_[1][b])), [this, b](auto block, auto next) {
-        fill_block(b, block);
-        std::ranges::fill(next, 0.0);  // only so that its pages come to lie here
-      });
+      fill_block(b, own_[0][b]);
+      if (generations > 1) std::ranges::fill(own_[1][b], 0.0);  // only so that its pages come to lie here
+    }
+  }
+  void fill_as_told(runtime& rt) {
+    if (options_.parallel_control) control_.emplace(rt, tiles(rt));
+    if (options_.init == first_touch::one) {
+      for (std::size_t b = 0; b < grid_.count(); b++) fill_own(b);
+    } else if (options_.init == first_touch::tasks) {
+      rt.run([&] { spawn_fills(rt, 0, grid_.count(), {}); });
+      rt.wait();
     }
   }
   std::span<const data<double>> blocks_of(std::size_t first, std::size_t last) const { return std::span(blocks_[0]).subspan(first, last - first); }
@@ -261,7 +288,8 @@ class program : public instance {
 
   configuration options_;
   block_grid grid_;
-  std::vector<double> boundary_;  // as many values as the largest side has
+  std::vector<double> boundary_;
+  hand_placement by_hand_;
   std::vector<data<double>> blocks_[2];
   std::vector<data<char>> tokens_[2];
   interleaved_array<double> arrays_[2];

@@ -20,6 +20,20 @@ extent sequential_tile(const extent& size) {
   return {size.planes, std::min<std::size_t>(size.rows, std::max<std::size_t>(1, (std::size_t{1} << 18) / (3 * sizeof(double) * columns))), columns};
 }
 
+// What is inside, row major.
+template <int Dimensions>
+std::vector<double> values_of(const padded_array<Dimensions>& array) {
+  const extent& size = array.size();
+  std::vector<double> values;
+  values.reserve(size.elements());
+  for (std::size_t p = 0; p < size.planes; p++)
+    for (std::size_t r = 0; r < size.rows; r++) {
+      const double* line = array.at(p, r, 0);
+      values.insert(values.end(), line, line + size.columns);
+    }
+  return values;
+}
+
 // relax_tile(tile) is the kernel's computation on one tile.
 template <int Dimensions, method Method, class Tile>
 serial_result solve(const configuration& c, const Tile& relax_tile) {
@@ -35,15 +49,7 @@ serial_result solve(const configuration& c, const Tile& relax_tile) {
   for (int t = 1; t <= c.iterations; t++)
     for (std::size_t b = 0; b < tiles.count(); b++) relax_tile(tile_of(array(t - 1), array(t), tiles.origin(b), tiles.shape(b)));
   const double seconds = watch.seconds();
-
-  std::vector<double> result;
-  result.reserve(size.elements());
-  for (std::size_t p = 0; p < size.planes; p++)
-    for (std::size_t r = 0; r < size.rows; r++) {
-      const double* line = array(c.iterations).at(p, r, 0);
-      result.insert(result.end(), line, line + size.columns);
-    }
-  return {std::move(result), seconds};
+  return {values_of(array(c.iterations)), seconds};
 }
 
 }  // namespace weir::bench::stencil
