@@ -121,12 +121,16 @@ class task_window {
   task_window(std::vector<task_view> tasks, bool cut) : cut_(cut), tasks_(std::move(tasks)) {
     nodes_.assign(tasks_.size(), -1);
     cost_ns_.assign(tasks_.size(), 0);
+    bytes_.assign(tasks_.size(), 0);
     kept_from_ = tasks_.size();
   }
   std::size_t size() const { return tasks_.size(); }
   const task_view& task(std::size_t i) const { return tasks_[i]; }
   // What tasks of its function took; of one none of which has finished, what it takes to read all that it names.
   const std::vector<std::uint64_t>& cost_ns() const { return cost_ns_; }
+  // All that each names.
+  const std::vector<std::uint64_t>& bytes() const { return bytes_; }
+  // By `to`, and by task, in ascending order.
   const std::vector<link>& links() const { return links_; }
   const std::vector<bond>& bonds() const { return bonds_; }
   // It was ended before it was full: somebody waits for its tasks, or workers have nothing else to do.
@@ -144,7 +148,7 @@ class task_window {
   friend class place::window_builder;
   bool cut_;
   std::vector<task_view> tasks_;
-  std::vector<std::uint64_t> cost_ns_;
+  std::vector<std::uint64_t> cost_ns_, bytes_;
   std::vector<link> links_;
   std::vector<bond> bonds_;
   std::vector<int> nodes_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 namespace weir::place {
 namespace {
@@ -25,9 +26,135 @@ double distances_of(const policy_machine& m, std::vector<double>& distance) {
   return nearest / line_bytes;
 }
 
+// Deals work out in the order in which it comes, to each node its share in one piece.
+class in_pieces {
+ public:
+  in_pieces(const std::vector<double>& capacity, double work)
+      : capacity_(capacity), unit_(work / std::accumulate(capacity.begin(), capacity.end(), 0.0)),
+        end_(capacity.front() * unit_) {}
+  int node_for(std::uint64_t cost) {
+    const double middle = done_ + static_cast<double>(cost) / 2;
+    while (node_ + 1 < capacity_.size() && middle >= end_) end_ += capacity_[++node_] * unit_;
+    done_ += static_cast<double>(cost);
+    return static_cast<int>(node_);
+  }
 
+ private:
+  const std::vector<double>& capacity_;
+  const double unit_;
+  double end_, done_ = 0;
+  std::size_t node_ = 0;
+};
+
+double sum_of(const std::vector<std::uint64_t>& all) { return std::accumulate(all.begin(), all.end(), 0.0); }
 
 }  // namespace
+
+// The graph of a window, and divisions of it: tried, simulated, compared.
+class planning::divisions {
+ public:
+  divisions(const planning& by, const task_window& w)
+      : by_(by), w_(w), tasks_(w.size()), nodes_(by.onto_.capacity.size()), cost_(w.cost_ns()), order_(tasks_ + nodes_) {
+    cost_.resize(tasks_ + nodes_, 0);
+    edges_.reserve(w.links().size() + w.bonds().size());
+    for (const task_window::link& l : w.links()) edges_.push_back({l.from, l.to, l.bytes});
+    for (const task_window::bond& b : w.bonds()) edges_.push_back({vertex_of(b.node), b.task, b.bytes});
+    after_ = partition::successors_of(cost_.size(), edges_);
+    // Nodes first, then tasks as they were created.
+    std::iota(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(nodes_), vertex_of(0));
+    std::iota(order_.begin() + static_cast<std::ptrdiff_t>(nodes_), order_.end(), partition::vertex{0});
+  }
+
+  // Of each task its node.
+  std::vector<int> best() {
+    try_out(followed());
+    if (is_worth_another(passes_of_refinement)) try_out(refined(part_));
+    if (is_worth_another(passes_of_division)) try_out(divided());
+    part_.resize(tasks_);
+    return std::move(part_);
+  }
+
+ private:
+  // What they take, in ns an edge, on a server of today, roughly: who divides for longer than that gains loses.
+  static constexpr double passes_of_refinement = 300, passes_of_division = 1000;
+  static constexpr double good_enough = 0.03;
+
+  partition::vertex vertex_of(int node) const {
+    return static_cast<partition::vertex>(tasks_ + static_cast<std::size_t>(node));
+  }
+
+  void try_out(std::vector<int> part) {
+    const double ns = simulated(by_.onto_, part, by_.cost_of_byte_);
+    if (!part_.empty() && ns >= ns_) return;
+    part_ = std::move(part);
+    ns_ = ns;
+  }
+  double simulated(const partition::target& onto, const std::vector<int>& part, double cost_of_byte) const {
+    return partition::schedule(after_, order_, cost_, onto, part, cost_of_byte).length;
+  }
+  // Whether what there is to gain is more than it takes. The most that there is: no worker ever waits for a part's
+  // tasks, and all that is read lies at home.
+  bool is_worth_another(double ns_an_edge) {
+    if (bound_ns_ == 0) {
+      partition::target one = partition::equal_parts(1);
+      one.capacity[0] = std::accumulate(by_.onto_.capacity.begin(), by_.onto_.capacity.end(), 0.0);
+      bound_ns_ = simulated(one, std::vector<int>(cost_.size(), 0), 0);
+    }
+    return ns_ - bound_ns_ * (1 + by_.imbalance_ + good_enough) > ns_an_edge * static_cast<double>(edges_.size());
+  }
+
+  // Each task where most bytes are that it uses, those of tasks before it included; where that is less than half of
+  // what it names, in pieces, as the tasks come.
+  std::vector<int> followed() const {
+    std::vector<int> part(tasks_ + nodes_);
+    std::iota(part.begin() + static_cast<std::ptrdiff_t>(tasks_), part.end(), 0);
+    in_pieces others(by_.onto_.capacity, sum_of(w_.cost_ns()));
+    std::vector<std::uint64_t> bytes(nodes_);
+    auto l = w_.links().begin();
+    auto b = w_.bonds().begin();
+    for (std::size_t i = 0; i < tasks_; i++) {
+      std::fill(bytes.begin(), bytes.end(), 0);
+      for (; l != w_.links().end() && l->to == i; ++l) bytes[static_cast<std::size_t>(part[l->from])] += l->bytes;
+      for (; b != w_.bonds().end() && b->task == i; ++b) bytes[static_cast<std::size_t>(b->node)] += b->bytes;
+      const auto most = std::max_element(bytes.begin(), bytes.end());
+      const auto node = static_cast<int>(most - bytes.begin());
+      const bool has_workers = by_.onto_.capacity[static_cast<std::size_t>(node)] > 0;
+      const int piece = others.node_for(w_.cost_ns()[i]);
+      part[i] = has_workers && 2 * *most >= w_.bytes()[i] ? node : piece;
+    }
+    return part;
+  }
+  partition::options options() const {
+    partition::options o;
+    o.onto = by_.onto_;
+    o.imbalance = by_.imbalance_;
+    o.seed = by_.seed_;
+    o.fixed.assign(tasks_ + nodes_, partition::anywhere);
+    std::iota(o.fixed.begin() + static_cast<std::ptrdiff_t>(tasks_), o.fixed.end(), 0);
+    return o;
+  }
+  std::vector<int> refined(const std::vector<int>& part) const {
+    partition::options o = options();
+    o.initial = part;
+    return by_.with_->partition(partition::make_graph(cost_, edges_), o).part;
+  }
+  std::vector<int> divided() const {
+    partition::options o = options();
+    o.initial.assign(tasks_ + nodes_, partition::anywhere);
+    for (std::size_t i = 0; i < tasks_; i++) o.initial[i] = w_.node(i);
+    return partition::divide_in_time(*by_.with_, cost_, edges_, o, by_.cost_of_byte_).part;
+  }
+
+  const planning& by_;
+  const task_window& w_;
+  const std::size_t tasks_, nodes_;
+  std::vector<std::uint64_t> cost_;
+  std::vector<partition::edge> edges_;
+  partition::successors after_;
+  std::vector<partition::vertex> order_;
+  std::vector<int> part_;  // the best so far
+  double ns_ = 0, bound_ns_ = 0;
+};
 
 planning::planning(policy_parameters& p, how h)
     : how_(h),
@@ -47,7 +174,8 @@ void planning::begin(const policy_machine& m) {
 
 void planning::divide(task_window& w) {
   if (w.links().empty() && w.bonds().empty()) return deal_in_order(w);
-  divide_by_graph(w);
+  const std::vector<int> part = divisions(*this, w).best();
+  for (std::size_t i = 0; i < w.size(); i++) w.place(i, part[i]);
   if (how_ == how::once) over_.store(!w.links().empty(), std::memory_order_relaxed);
   if (w.size() > overlap_) w.keep_from(w.size() - overlap_);
 }
@@ -55,38 +183,8 @@ void planning::divide(task_window& w) {
 // Tasks that have nothing in common, and nothing with what lies somewhere: those that are created one after the other
 // are mostly neighbours in what comes.
 void planning::deal_in_order(task_window& w) const {
-  const double work = std::accumulate(w.cost_ns().begin(), w.cost_ns().end(), 0.0);
-  const double capacity = std::accumulate(onto_.capacity.begin(), onto_.capacity.end(), 0.0);
-  double done = 0, share = onto_.capacity[0] / capacity * work;
-  int node = 0;
-  for (std::size_t i = 0; i < w.size(); i++) {
-    const double middle = done + static_cast<double>(w.cost_ns()[i]) / 2;
-    while (node + 1 < onto_.parts() && middle >= share)
-      share += onto_.capacity[static_cast<std::size_t>(++node)] / capacity * work;
-    w.place(i, node);
-    done += static_cast<double>(w.cost_ns()[i]);
-  }
-}
-
-void planning::divide_by_graph(task_window& w) {
-  const std::size_t tasks = w.size(), nodes = onto_.capacity.size();
-  std::vector<std::uint64_t> cost = w.cost_ns();
-  cost.resize(tasks + nodes, 0);
-  std::vector<partition::edge> edges;
-  edges.reserve(w.links().size() + w.bonds().size());
-  for (const task_window::link& l : w.links()) edges.push_back({l.from, l.to, l.bytes});
-  for (const task_window::bond& b : w.bonds())
-    edges.push_back({static_cast<partition::vertex>(tasks + static_cast<std::size_t>(b.node)), b.task, b.bytes});
-  partition::options o;
-  o.onto = onto_;
-  o.imbalance = imbalance_;
-  o.seed = seed_;
-  o.fixed.assign(tasks + nodes, partition::anywhere);
-  std::iota(o.fixed.begin() + static_cast<std::ptrdiff_t>(tasks), o.fixed.end(), 0);
-  o.initial.assign(tasks + nodes, partition::anywhere);
-  for (std::size_t i = 0; i < tasks; i++) o.initial[i] = w.node(i);
-  const partition::timely_division d = partition::divide_in_time(*with_, cost, edges, o, cost_of_byte_);
-  for (std::size_t i = 0; i < tasks; i++) w.place(i, d.part[i]);
+  in_pieces dealt(onto_.capacity, sum_of(w.cost_ns()));
+  for (std::size_t i = 0; i < w.size(); i++) w.place(i, dealt.node_for(w.cost_ns()[i]));
 }
 
 policy::wish planning::as_planned(const task_view& task, int node) {

@@ -29,8 +29,8 @@ class planning {
   std::uint64_t seed() const { return seed_; }
 
  private:
+  class divisions;
   void deal_in_order(task_window&) const;
-  void divide_by_graph(task_window&);
 
   const how how_;
   const std::size_t window_, overlap_;

@@ -66,7 +66,17 @@ window_builder::window_builder(const policy_machine& m, memory::regions* known,
   for (std::uint32_t i = 0; i < frames.size(); i++) add_all_of(i, *frames[i]);
 }
 
+std::uint64_t bytes_named(flow::frame& f) {
+  std::uint64_t bytes = 0;
+  for (unsigned i = 0; i < f.accesses; i++)
+    if (const flow::access& a = *f.access_at(i); a.kind() != flow::waiter_kind::shape) bytes += a.bytes;
+  for (unsigned i = 0; i < f.versions; i++)
+    if (const flow::version& v = *f.version_at(i); v.kind == detail::version_kind::replace) bytes += v.bytes;
+  return bytes;
+}
+
 void window_builder::add_all_of(std::uint32_t task, flow::frame& f) {
+  made_.bytes_[task] = bytes_named(f);
   made_.cost_ns_[task] = cost_of(f);
   flow::for_each_source(f, [&](flow::version& v, std::uint64_t bytes) { add_source(task, v, bytes); });
   if (flow::names_user_memory(&f)) add_places(task, f);

@@ -10,6 +10,9 @@
 
 namespace weir::place {
 
+// All that a task reads and writes, once.
+std::uint64_t bytes_named(flow::frame&);
+
 class window_builder {
  public:
   // Matched tasks, none of which runs. `nodes`: where the first ones were placed by the window before. O(accesses and

@@ -31,16 +31,8 @@ double mean_far_ns_per_byte(const policy_machine& m) {
 windows::windows(policy& p, const policy_machine& m)
     : policy_(p), machine_(m), far_ns_per_byte_(mean_far_ns_per_byte(m)), most_(p.window()) {}
 
-std::uint64_t windows::misplaced_ns(flow::frame& f) const {
-  std::uint64_t bytes = 0;
-  for (unsigned i = 0; i < f.accesses; i++)
-    if (const flow::access& a = *f.access_at(i); a.kind() != flow::waiter_kind::shape) bytes += a.bytes;
-  for (unsigned i = 0; i < f.versions; i++) bytes += f.version_at(i)->bytes;
-  return static_cast<std::uint64_t>(static_cast<double>(bytes) * far_ns_per_byte_);
-}
-
 bool windows::add(flow::frame& f) {
-  const std::uint64_t ns = misplaced_ns(f);
+  const auto ns = static_cast<std::uint64_t>(static_cast<double>(bytes_named(f)) * far_ns_per_byte_);
   std::lock_guard guard(lock_);
   frames_.push_back(&f);
   size_.store(frames_.size(), std::memory_order_relaxed);

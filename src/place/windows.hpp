@@ -56,8 +56,6 @@ class windows {
   std::size_t wanted() const { return most_.load(std::memory_order_relaxed); }
 
  private:
-  // In nanoseconds, if all that the task names lay elsewhere, beyond what it costs at home.
-  std::uint64_t misplaced_ns(flow::frame&) const;
   bool hold_marked(flow::frame*);
   bool is_full() const { return size_.load(std::memory_order_relaxed) >= std::max<std::size_t>(wanted(), 1); }
   struct taken {
@@ -83,7 +81,7 @@ class windows {
   std::vector<flow::frame*> held_;    // those that are ready
   // Looked at by those who have nothing to do; written under the lock.
   atomic<std::size_t> size_{0}, held_count_{0};
-  atomic<std::uint64_t> misplaced_ns_{0};
+  atomic<std::uint64_t> misplaced_ns_{0};  // beyond what it costs at home, if all that its tasks name lies elsewhere
   atomic<std::uint64_t> waited_since_ns_{0};  // when somebody first had nothing to do beside tasks that are held
   atomic<bool> cut_{false};
   atomic<int> waiting_{0};
