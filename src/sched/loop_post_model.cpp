@@ -1,6 +1,10 @@
-// Model tests of posted loops: nobody is in a loop that its poster has left, and who waits for the last one is told.
+// Model tests of posted loops: nobody is in a loop that its poster has left, who waits for the last one is told, and a
+// worker comes to a loop that is left to it.
+#include <utility>
+
 #include "base/model/model_gtest.hpp"
 #include "sched/loop_post.hpp"
+#include "sched/sleep.hpp"
 
 namespace weir::sched {
 namespace {
@@ -124,6 +128,71 @@ TEST(loop_post_model, who_comes_may_take_it_down) {
              },
              [&] { p.visit(0, 1); });
   });
+}
+
+// A thread that has no place leaves its loop to the only worker, which has been in a task. What is not in sleep.hpp is done
+// as src/engine does it.
+struct left_to_a_worker {
+  sleep_control<model_atomics> sleep{1};
+  poster caller{1};
+  model::atomic<std::uint32_t> bell{0};
+  model::atomic<int> is_over{0};
+
+  void call(loop& l) {
+    l.shape.write(1);
+    caller.post.put_up(l);
+    model_atomics::light_fence();
+    if (sleep.searching() > 0) bell.store(1, std::memory_order_release);
+    if (sleep.sleeping() > 0) sleep.wake_any();
+    caller.post.wants_to_be_told(7);
+    for (;;) {
+      const std::uint32_t seen = caller.told.load(std::memory_order_acquire);
+      if (is_over.load(std::memory_order_acquire) == 1) {
+        caller.post.take_down();
+        if (caller.post.everybody_has_left()) break;
+      }
+      model_atomics::wait(caller.told, seen);
+    }
+    caller.post.needs_not_be_told();
+    l.read_by_poster(1);
+  }
+  bool serve() {
+    std::int32_t who = post_of_loop::nobody;
+    loop* const l = caller.post.come(0, who);
+    if (l == nullptr) {
+      caller.tell(who);
+      return false;
+    }
+    l->results[0].write(l->shape.read());
+    is_over.store(1, std::memory_order_release);
+    caller.post.has_nothing_left();
+    caller.tell(caller.post.leave(0));
+    return true;
+  }
+  // One round, of those in which it looks for a loop if it hears of one; then it rests.
+  void work(bool looks_before_it_rests) {
+    sleep.start_searching();
+    for (std::uint32_t heard = 0;;) {
+      const std::uint32_t rung = bell.load(std::memory_order_acquire);
+      if (std::exchange(heard, rung) != rung && serve()) break;
+      if (looks_before_it_rests && serve()) break;
+      sleep.sleep(0, [&] { return caller.post.is_up(); });
+    }
+    static_cast<void>(sleep.stop_searching());
+  }
+  void run(bool looks_before_it_rests) {
+    loop l;
+    parallel([&] { call(l); }, [&] { work(looks_before_it_rests); });
+    require(sleep.sleeping() == 0 && sleep.searching() == 0, "the counts do not come back to zero");
+  }
+};
+
+TEST(loop_post_model, is_left_to_a_worker) {
+  expect_passes([] { left_to_a_worker().run(true); });
+}
+// Posted while it was in its task, of which no bell tells: the loop keeps it awake, and it does not come.
+TEST(loop_post_model, needs_a_look_before_a_worker_rests) {
+  expect_fails([] { left_to_a_worker().run(false); }, "livelock");
 }
 
 TEST(loop_post_model, needs_fences) { expect_fails(one_visitor, no_order, model::without(weakening::seq_cst)); }

@@ -422,23 +422,38 @@ TEST(parallel_for, of_a_caller_that_executes_nothing) {
   }
 }
 
+// Called while all workers are in tasks, so that nobody hears of it.
+void run_a_loop_that_waits_for_workers(runtime& rt, int workers) {
+  gate g;
+  for (int i = 0; i < workers; i++) rt.spawn([&] { g.pass(); });
+  g.await_arrivals(workers);
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    g.open();
+  });
+  EXPECT_EQ(parallel_reduce(rt, 0, 1000, 0, [](int i) { return i; }, std::plus()), 499'500);
+  opener.join();
+  rt.wait();
+}
+
 TEST(parallel_for, waits_until_a_worker_has_time) {
   const watchdog dog(120);
   for (const int workers : {1, 2}) {
     runtime rt({.workers = workers});
-    for (int round = 0; round < 5; round++) {
-      gate g;
-      for (int i = 0; i < workers; i++) rt.spawn([&] { g.pass(); });
-      g.await_arrivals(workers);
-      std::thread opener([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        g.open();
-      });
-      EXPECT_EQ(parallel_reduce(rt, 0, 1000, 0, [](int i) { return i; }, std::plus()), 499'500);
-      opener.join();
-      rt.wait();
-    }
+    for (int round = 0; round < 5; round++) run_a_loop_that_waits_for_workers(rt, workers);
   }
+}
+
+// Those look around less often, until they have been in a loop.
+TEST(parallel_for, waits_until_a_worker_of_small_tasks_has_time) {
+  const watchdog dog(120);
+  for (const int workers : {1, 2})
+    for (int round = 0; round < 5; round++) {
+      runtime rt({.workers = workers});
+      for (int i = 0; i < 1000; i++) rt.spawn([] {});
+      rt.wait();
+      run_a_loop_that_waits_for_workers(rt, workers);
+    }
 }
 
 // The only worker's place may be that of a thread which waits inside a task, and must not execute other threads' loops.

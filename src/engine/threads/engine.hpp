@@ -472,6 +472,7 @@ class engine {
   bool looks_for_loops(const slot& s, int round) const {
     return round % rounds_per_look_for_loops == rounds_per_look_for_loops - 1 || bell_rings(s);
   }
+  loop_search look_for_loops(slot&);
   loop_search help_with_loops(slot&, const permission*);
   loop_search help_with_loops_of(slot& poster, slot&, const permission*);
   void tell_poster(std::int32_t who, const scope_state* of);

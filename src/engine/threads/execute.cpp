@@ -77,13 +77,14 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     if (d.wakes >= 0) sleep.wake(d.wakes);
     if (d.what == what::run) return found(d.task);
     const int round = s.queues.hunts.round();
-    if (looks_for_loops(s, round)) {
-      if (!may_help(s) && any_loop_for(s)) return found(nullptr);  // another thread may
-      if (may_help(s) && help_with_loops(s, nullptr) == loop_search::ran_one) {
+    // Whatever its round is before it rests: a loop keeps it from that, so it must not miss one for ever.
+    if (d.what != what::look_again || looks_for_loops(s, round)) {
+      const loop_search loop = look_for_loops(s);
+      if (loop == loop_search::forbidden) return found(nullptr);  // another thread may
+      if (loop == loop_search::ran_one) {
         s.queues.hunts.starts_anew();
         continue;
       }
-      s.bell_heard = bells_.on(s.queues.node);
     }
     if (round % 8 == 0 && waiting_.anybody_sleeps() && nobody_busy() && quiescent()) notify_waiters();
     if (d.what != what::look_again && windows_ != nullptr) d = d.until(window_due_ns);

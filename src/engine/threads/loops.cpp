@@ -304,6 +304,13 @@ void engine::fetch_loop(const slot& poster, const slot& comes) {
     __builtin_prefetch(static_cast<const char*>(last.loop) + i);
 }
 
+// By a worker. What a bell says while it looks it hears the next time.
+engine::loop_search engine::look_for_loops(slot& s) {
+  if (may_help(s)) return help_with_loops(s, nullptr);
+  s.bell_heard = bells_.on(s.queues.node);
+  return any_loop_for(s) ? loop_search::forbidden : loop_search::nothing;
+}
+
 // For who is searching, and has nothing to do.
 engine::loop_search engine::help_with_loops(slot& s, const permission* may_run) {
   wait_before_help(s);
