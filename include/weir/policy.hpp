@@ -122,14 +122,18 @@ class task_window {
     nodes_.assign(tasks_.size(), -1);
     cost_ns_.assign(tasks_.size(), 0);
     bytes_.assign(tasks_.size(), 0);
+    new_pages_.assign(tasks_.size(), 0);
     kept_from_ = tasks_.size();
   }
   std::size_t size() const { return tasks_.size(); }
   const task_view& task(std::size_t i) const { return tasks_[i]; }
-  // What tasks of its function took; of one none of which has finished, what it takes to read all that it names.
+  // What tasks of its function took; of one none of which has finished, what it takes to read as much as it names.
   const std::vector<std::uint64_t>& cost_ns() const { return cost_ns_; }
   // All that each names.
   const std::vector<std::uint64_t>& bytes() const { return bytes_; }
+  // Of tasks that mostly write memory of the program's own which nobody has written yet: the page where they begin. Those
+  // of the same page share more than that one, and belong together. 0: it is none of them.
+  const std::vector<std::uintptr_t>& new_pages() const { return new_pages_; }
   // By `to`, and by task, in ascending order.
   const std::vector<link>& links() const { return links_; }
   const std::vector<bond>& bonds() const { return bonds_; }
@@ -149,6 +153,7 @@ class task_window {
   bool cut_;
   std::vector<task_view> tasks_;
   std::vector<std::uint64_t> cost_ns_, bytes_;
+  std::vector<std::uintptr_t> new_pages_;
   std::vector<link> links_;
   std::vector<bond> bonds_;
   std::vector<int> nodes_;

@@ -17,10 +17,10 @@ constexpr double good_enough = 0.03;
 class search {
  public:
   search(const partitioner& with, std::span<const std::uint64_t> cost, std::span<const edge> edges, const options& o,
-         double cost_of_byte, int most_tries)
+         double cost_of_byte, int most_tries, std::span<const edge> ties)
       : with_(with), cost_(cost), options_(o), cost_of_byte_(cost_of_byte), tries_left_(most_tries),
         after_(successors_of(cost.size(), edges)), order_(order_of(after_)), depth_(depth_of(after_, order_)),
-        graph_(make_graph({cost.begin(), cost.end()}, edges)) {}
+        graph_(make_graph({cost.begin(), cost.end()}, joined(edges, ties))) {}
 
   timely_division run() {
     best_ = divide(first);
@@ -33,6 +33,11 @@ class search {
   }
 
  private:
+  static std::vector<edge> joined(std::span<const edge> a, std::span<const edge> b) {
+    std::vector<edge> all(a.begin(), a.end());
+    all.insert(all.end(), b.begin(), b.end());
+    return all;
+  }
   // For as long as it gets better. Whether it ever did.
   bool go(int direction) {
     bool gained = false;
@@ -85,8 +90,9 @@ class search {
 }  // namespace
 
 timely_division divide_in_time(const partitioner& with, std::span<const std::uint64_t> cost,
-                               std::span<const edge> edges, const options& o, double cost_of_byte, int most_tries) {
-  return search(with, cost, edges, o, cost_of_byte, most_tries).run();
+                               std::span<const edge> edges, const options& o, double cost_of_byte, int most_tries,
+                               std::span<const edge> ties) {
+  return search(with, cost, edges, o, cost_of_byte, most_tries, ties).run();
 }
 
 }  // namespace weir::partition

@@ -16,12 +16,15 @@ namespace weir::place {
 // soon after each other.
 class dealing {
  public:
+  // 0: it writes none.
+  static std::uintptr_t page_of(flow::frame* task) {
+    return flow::place_of_written(task, rows_together_bytes) >> page_bits;
+  }
   // turn(): the node whose turn it is.
   template <class Turn>
   int node_for(flow::frame* task, Turn&& turn) {
-    const std::uintptr_t address = flow::place_of_written(task, rows_together_bytes);
-    if (address == 0) return turn();
-    const std::uint64_t page = address >> page_bits;
+    const std::uintptr_t page = page_of(task);
+    if (page == 0) return turn();
     atomic<std::uint64_t>& entry = entries_[(page * 0x9e3779b97f4a7c15u) >> (64 - entry_bits)];
     std::uint64_t known = entry.load(std::memory_order_relaxed);
     if (known >> node_bits == page) return static_cast<int>(known & most_nodes) - 1;

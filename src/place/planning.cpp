@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace weir::place {
 namespace {
@@ -26,39 +27,93 @@ double distances_of(const policy_machine& m, std::vector<double>& distance) {
   return nearest / line_bytes;
 }
 
-// Deals work out in the order in which it comes, to each node its share in one piece.
-class in_pieces {
+}  // namespace
+
+// Deals tasks out that nothing draws anywhere, to each node a piece, so that all have had their share in the end of what
+// was dealt so far. Those that write new memory of the program's own come first, by address, whoever has created them:
+// what lies beside each other mostly is used together. All others as they were created.
+class planning::in_pieces {
  public:
-  in_pieces(const std::vector<double>& capacity, double work)
-      : capacity_(capacity), unit_(work / std::accumulate(capacity.begin(), capacity.end(), 0.0)),
-        end_(capacity.front() * unit_) {}
-  int node_for(std::uint64_t cost) {
-    const double middle = done_ + static_cast<double>(cost) / 2;
-    while (node_ + 1 < capacity_.size() && middle >= end_) end_ += capacity_[++node_] * unit_;
-    done_ += static_cast<double>(cost);
-    return static_cast<int>(node_);
+  // `dealt`: ns of work of each node, so far; kept up to date.
+  in_pieces(const std::vector<double>& capacity, std::vector<double>& dealt, dealing& pages, const task_window& w)
+      : w_(w), dealt_(dealt), room_(capacity.size(), 0), of_new_(w.size(), policy::here) {
+    const double work = std::accumulate(w.cost_ns().begin(), w.cost_ns().end(), 0.0);
+    const double level = filled_to(capacity, dealt, work);
+    for (std::size_t n = 0; n < capacity.size(); n++) room_[n] = std::max(0.0, level * capacity[n] - dealt[n]);
+    deal_pages(pages);
   }
+  // Of a task that belongs there.
+  void note(std::size_t task, int node) { add(cost(task), node); }
+  int deal(std::size_t task) { return of_new_[task] >= 0 ? of_new_[task] : next(cost(task)); }
 
  private:
-  const std::vector<double>& capacity_;
-  const double unit_;
-  double end_, done_ = 0;
+  double cost(std::size_t task) const { return static_cast<double>(w_.cost_ns()[task]); }
+  // All that begin on the same page go together.
+  void deal_pages(dealing& pages) {
+    std::vector<std::uint32_t> by_page;
+    for (std::uint32_t i = 0; i < w_.size(); i++)
+      if (w_.new_pages()[i] != 0) by_page.push_back(i);
+    const auto page = [&](std::uint32_t i) { return w_.new_pages()[i]; };
+    std::stable_sort(by_page.begin(), by_page.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return page(a) < page(b); });
+    for (std::size_t i = 0; i < by_page.size();) {
+      std::size_t end = i;
+      double ns = 0;
+      while (end < by_page.size() && page(by_page[end]) == page(by_page[i])) ns += cost(by_page[end++]);
+      bool is_new = false;
+      const auto turn = [&] {
+        is_new = true;
+        return next(ns);
+      };
+      const int node = pages.node_for(&w_.task(by_page[i]).frame(), turn);
+      if (!is_new) add(ns, node);  // some of it was dealt in a window before
+      for (; i < end; i++) of_new_[by_page[i]] = node;
+    }
+  }
+  int next(double ns) {
+    while (node_ + 1 < room_.size() && room_[node_] < ns / 2) node_++;
+    add(ns, static_cast<int>(node_));
+    return static_cast<int>(node_);
+  }
+  void add(double ns, int node) {
+    room_[static_cast<std::size_t>(node)] -= ns;
+    dealt_[static_cast<std::size_t>(node)] += ns;
+  }
+  // How much of a unit of capacity is filled when all the work is there, and none has more than that but those that have
+  // it now.
+  static double filled_to(const std::vector<double>& capacity, const std::vector<double>& dealt, double work) {
+    std::vector<std::size_t> by_level;
+    for (std::size_t n = 0; n < capacity.size(); n++)
+      if (capacity[n] > 0) by_level.push_back(n);
+    std::sort(by_level.begin(), by_level.end(),
+              [&](std::size_t a, std::size_t b) { return dealt[a] / capacity[a] < dealt[b] / capacity[b]; });
+    double units = 0, sum = work;
+    for (std::size_t i = 0; i < by_level.size(); i++) {
+      units += capacity[by_level[i]];
+      sum += dealt[by_level[i]];
+      const double level = sum / units;
+      if (i + 1 == by_level.size() || level <= dealt[by_level[i + 1]] / capacity[by_level[i + 1]]) return level;
+    }
+    return 0;
+  }
+
+  const task_window& w_;
+  std::vector<double>& dealt_;
+  std::vector<double> room_;
+  std::vector<int> of_new_;  // -1: of a task that writes nothing new
   std::size_t node_ = 0;
 };
-
-double sum_of(const std::vector<std::uint64_t>& all) { return std::accumulate(all.begin(), all.end(), 0.0); }
-
-}  // namespace
 
 // The graph of a window, and divisions of it: tried, simulated, compared.
 class planning::divisions {
  public:
-  divisions(const planning& by, const task_window& w)
+  divisions(planning& by, const task_window& w)
       : by_(by), w_(w), tasks_(w.size()), nodes_(by.onto_.capacity.size()), cost_(w.cost_ns()), order_(tasks_ + nodes_) {
     cost_.resize(tasks_ + nodes_, 0);
     edges_.reserve(w.links().size() + w.bonds().size());
     for (const task_window::link& l : w.links()) edges_.push_back({l.from, l.to, l.bytes});
     for (const task_window::bond& b : w.bonds()) edges_.push_back({vertex_of(b.node), b.task, b.bytes});
+    tie_pages();
     after_ = partition::successors_of(cost_.size(), edges_);
     // Nodes first, then tasks as they were created.
     std::iota(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(nodes_), vertex_of(0));
@@ -78,11 +133,23 @@ class planning::divisions {
   // What they take, in ns an edge, on a server of today, roughly: who divides for longer than that gains loses.
   static constexpr double passes_of_refinement = 300, passes_of_division = 1000;
   static constexpr double good_enough = 0.03;
+  static constexpr int most_divisions = 3;
 
   partition::vertex vertex_of(int node) const {
     return static_cast<partition::vertex>(tasks_ + static_cast<std::size_t>(node));
   }
 
+  // Each task to the last one of its page, by all that both name: what one of them writes lies where the other does.
+  void tie_pages() {
+    std::unordered_map<std::uintptr_t, std::uint32_t> last;
+    for (std::uint32_t i = 0; i < tasks_; i++) {
+      if (w_.new_pages()[i] == 0) continue;
+      const auto [found, is_new] = last.try_emplace(w_.new_pages()[i], i);
+      if (is_new) continue;
+      const std::uint32_t before = std::exchange(found->second, i);
+      ties_.push_back({before, i, w_.bytes()[before] + w_.bytes()[i]});
+    }
+  }
   void try_out(std::vector<int> part) {
     const double ns = simulated(by_.onto_, part, by_.cost_of_byte_);
     if (!part_.empty() && ns >= ns_) return;
@@ -92,23 +159,26 @@ class planning::divisions {
   double simulated(const partition::target& onto, const std::vector<int>& part, double cost_of_byte) const {
     return partition::schedule(after_, order_, cost_, onto, part, cost_of_byte).length;
   }
-  // Whether what there is to gain is more than it takes. The most that there is: no worker ever waits for a part's
-  // tasks, and all that is read lies at home.
+  // Whether there may be more to gain than it takes, and that is little of what the tasks take. The most that there is to
+  // gain: no worker ever waits for a part's tasks, and all that is read lies at home.
   bool is_worth_another(double ns_an_edge) {
+    const double workers = std::accumulate(by_.onto_.capacity.begin(), by_.onto_.capacity.end(), 0.0);
     if (bound_ns_ == 0) {
       partition::target one = partition::equal_parts(1);
-      one.capacity[0] = std::accumulate(by_.onto_.capacity.begin(), by_.onto_.capacity.end(), 0.0);
+      one.capacity[0] = workers;
       bound_ns_ = simulated(one, std::vector<int>(cost_.size(), 0), 0);
     }
-    return ns_ - bound_ns_ * (1 + by_.imbalance_ + good_enough) > ns_an_edge * static_cast<double>(edges_.size());
+    const double work_ns = std::accumulate(cost_.begin(), cost_.end(), 0.0) / workers;
+    const double left_ns = ns_ - bound_ns_ * (1 + by_.imbalance_ + good_enough);
+    return ns_an_edge * static_cast<double>(edges_.size()) < std::min(by_.effort_ * work_ns, left_ns);
   }
 
   // Each task where most bytes are that it uses, those of tasks before it included; where that is less than half of
   // what it names, in pieces, as the tasks come.
-  std::vector<int> followed() const {
+  std::vector<int> followed() {
     std::vector<int> part(tasks_ + nodes_);
     std::iota(part.begin() + static_cast<std::ptrdiff_t>(tasks_), part.end(), 0);
-    in_pieces others(by_.onto_.capacity, sum_of(w_.cost_ns()));
+    in_pieces pieces(by_.onto_.capacity, by_.dealt_, by_.pages_, w_);
     std::vector<std::uint64_t> bytes(nodes_);
     auto l = w_.links().begin();
     auto b = w_.bonds().begin();
@@ -119,8 +189,9 @@ class planning::divisions {
       const auto most = std::max_element(bytes.begin(), bytes.end());
       const auto node = static_cast<int>(most - bytes.begin());
       const bool has_workers = by_.onto_.capacity[static_cast<std::size_t>(node)] > 0;
-      const int piece = others.node_for(w_.cost_ns()[i]);
-      part[i] = has_workers && 2 * *most >= w_.bytes()[i] ? node : piece;
+      const bool drawn = has_workers && 2 * *most >= w_.bytes()[i];
+      part[i] = drawn ? node : pieces.deal(i);
+      if (drawn) pieces.note(i, node);
     }
     return part;
   }
@@ -136,20 +207,22 @@ class planning::divisions {
   std::vector<int> refined(const std::vector<int>& part) const {
     partition::options o = options();
     o.initial = part;
-    return by_.with_->partition(partition::make_graph(cost_, edges_), o).part;
+    std::vector<partition::edge> all = edges_;
+    all.insert(all.end(), ties_.begin(), ties_.end());
+    return by_.with_->partition(partition::make_graph(cost_, all), o).part;
   }
   std::vector<int> divided() const {
     partition::options o = options();
     o.initial.assign(tasks_ + nodes_, partition::anywhere);
     for (std::size_t i = 0; i < tasks_; i++) o.initial[i] = w_.node(i);
-    return partition::divide_in_time(*by_.with_, cost_, edges_, o, by_.cost_of_byte_).part;
+    return partition::divide_in_time(*by_.with_, cost_, edges_, o, by_.cost_of_byte_, most_divisions, ties_).part;
   }
 
-  const planning& by_;
+  planning& by_;
   const task_window& w_;
   const std::size_t tasks_, nodes_;
   std::vector<std::uint64_t> cost_;
-  std::vector<partition::edge> edges_;
+  std::vector<partition::edge> edges_, ties_;
   partition::successors after_;
   std::vector<partition::vertex> order_;
   std::vector<int> part_;  // the best so far
@@ -163,6 +236,8 @@ planning::planning(policy_parameters& p, how h)
                                          "of those, the last ones, which the next window has, too")
                                : 0),
       imbalance_(p.number("imbalance", 0.05, 0, 10, "how much more than its share a node may get; 0.05 is 5 %")),
+      effort_(p.number("effort", 0.1, 0, 1000,
+                       "of the time that a window's tasks take, what placing them may take beyond the quick way")),
       seed_(p.count("seed", 1, 0, 1'000'000'000'000, "of partitioning, and of choices between equals")),
       with_(partition::make_partitioner(p.word("with", partition::partitioner_names(), "the partitioner"))) {}
 
@@ -170,6 +245,7 @@ void planning::begin(const policy_machine& m) {
   onto_.capacity.assign(static_cast<std::size_t>(m.nodes), 0);
   for (const int n : m.node_of_worker) onto_.capacity[static_cast<std::size_t>(n)]++;
   cost_of_byte_ = distances_of(m, onto_.distance);
+  dealt_.assign(onto_.capacity.size(), 0);
 }
 
 void planning::divide(task_window& w) {
@@ -182,9 +258,9 @@ void planning::divide(task_window& w) {
 
 // Tasks that have nothing in common, and nothing with what lies somewhere: those that are created one after the other
 // are mostly neighbours in what comes.
-void planning::deal_in_order(task_window& w) const {
-  in_pieces dealt(onto_.capacity, sum_of(w.cost_ns()));
-  for (std::size_t i = 0; i < w.size(); i++) w.place(i, dealt.node_for(w.cost_ns()[i]));
+void planning::deal_in_order(task_window& w) {
+  in_pieces pieces(onto_.capacity, dealt_, pages_, w);
+  for (std::size_t i = 0; i < w.size(); i++) w.place(i, pieces.deal(i));
 }
 
 policy::wish planning::as_planned(const task_view& task, int node) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "partition/partition.hpp"
+#include "place/dealing.hpp"
 #include "place/place.hpp"
 
 #include <cstddef>
@@ -30,15 +31,18 @@ class planning {
 
  private:
   class divisions;
-  void deal_in_order(task_window&) const;
+  class in_pieces;
+  void deal_in_order(task_window&);
 
   const how how_;
   const std::size_t window_, overlap_;
-  const double imbalance_;
+  const double imbalance_, effort_;
   const std::uint64_t seed_;
   const std::unique_ptr<partition::partitioner> with_;
   partition::target onto_;
   double cost_of_byte_ = 0;  // ns, from the nearest other node
+  std::vector<double> dealt_;  // ns of tasks that were placed on each node
+  dealing pages_;
   atomic<bool> over_{false};
 };
 

@@ -4,6 +4,7 @@
 
 #include "flow/planned.hpp"
 #include "flow/sources.hpp"
+#include "place/dealing.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -107,16 +108,18 @@ void window_builder::add_places(std::uint32_t task, flow::frame& f) {
   if (known_ == nullptr) return;
   flow::user_places found;
   found.find(*known_, &f);
+  std::uint64_t written = 0, unplaced = 0;
   found.for_each([&](std::uint64_t bytes, int node, bool reads, bool writes) {
     if (node >= 0) made_.bonds_.push_back({task, node, reads && writes ? 2 * bytes : bytes});
+    written += writes ? bytes : 0;
+    unplaced += writes && node == detail::node_unknown ? bytes : 0;
   });
+  if (2 * unplaced > written) made_.new_pages_[task] = dealing::page_of(&f);
 }
 
 std::uint64_t window_builder::cost_of(flow::frame& f) const {
   if (const std::uint64_t ns = f.ops->typical_ns.load(std::memory_order_relaxed); ns != 0) return ns;
-  std::uint64_t bytes = 0;
-  flow::for_each_input_bytes(&f, [&](std::uint64_t n) { bytes += n; });
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(bytes) * ns_per_byte_));
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(bytes_named(f)) * ns_per_byte_));
 }
 
 }  // namespace weir::place

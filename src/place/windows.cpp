@@ -11,6 +11,10 @@
 namespace weir::place {
 namespace {
 
+// What a plan saves is saved again each time that data are used where they were placed. With 1, workers that have nothing
+// to do at the beginning cut windows of a few tasks, which decide where arrays lie for good.
+constexpr std::uint64_t uses_expected = 8;
+
 // Over all pairs of nodes with workers.
 double mean_far_ns_per_byte(const policy_machine& m) {
   constexpr double line_bytes = 64;
@@ -71,7 +75,7 @@ bool windows::is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_n
     since = now_ns;
   }
   const std::uint64_t patience_ns =
-      misplaced_ns_.load(std::memory_order_relaxed) / static_cast<std::uint64_t>(std::max(idle, 1));
+      uses_expected * misplaced_ns_.load(std::memory_order_relaxed) / static_cast<std::uint64_t>(std::max(idle, 1));
   look_again_ns = since + patience_ns;
   return now_ns >= look_again_ns;
 }
@@ -103,6 +107,28 @@ bool windows::plan(flow::ready_list& ready) {
   return !t.frames.empty();
 }
 
+// Node by node in turn, so that none waits for its first task until the others have all of theirs. Returns how many
+// are still held.
+std::size_t windows::let_go(flow::ready_list& ready) {
+  std::vector<std::vector<flow::frame*>> of_node(static_cast<std::size_t>(machine_.nodes) + 1);
+  std::size_t left = 0, most = 0;
+  for (flow::frame* const f : held_) {
+    const std::int16_t affinity = flow::affinity_of(*f);
+    if (affinity == flow::awaits_plan) {
+      held_[left++] = f;
+      continue;
+    }
+    auto& its = of_node[static_cast<std::size_t>(flow::node_of_plan(affinity) + 1)];
+    its.push_back(f);
+    most = std::max(most, its.size());
+  }
+  held_.resize(left);
+  for (std::size_t i = 0; i < most; i++)
+    for (const auto& its : of_node)
+      if (i < its.size()) ready.push(its[i]);
+  return left;
+}
+
 void windows::release(const taken& t, const task_window& w, flow::ready_list& ready) {
   const std::size_t end = wanted() == 0 ? w.size() : w.kept_from();
   const auto node_of = [&](std::size_t i) {
@@ -122,12 +148,7 @@ void windows::release(const taken& t, const task_window& w, flow::ready_list& re
   for (std::size_t i = end; i < w.size(); i++) kept_nodes_.push_back(node_of(i));
   frames_.insert(frames_.begin(), t.frames.begin() + static_cast<std::ptrdiff_t>(end), t.frames.end());
   size_.store(frames_.size(), std::memory_order_relaxed);
-  std::size_t left = 0;
-  for (flow::frame* const f : held_) {
-    if (flow::affinity_of(*f) == flow::awaits_plan) held_[left++] = f;
-    else ready.push(f);
-  }
-  held_.resize(left);
+  const std::size_t left = let_go(ready);
   held_count_.store(left, std::memory_order_relaxed);
   news_.store(left == 0, std::memory_order_relaxed);
   if (wanted() == 0 && !frames_.empty()) cut_.store(true, std::memory_order_relaxed);

@@ -39,8 +39,8 @@ class windows {
   // As long as somebody waits.
   void add_waiting(int n) { waiting_.fetch_add(n, std::memory_order_relaxed); }
   // Whether somebody is to look at the window now. `idle`: so many workers have nothing to do. Ready tasks are not kept
-  // from them for longer than it takes all tasks of the window to read everything from other nodes: that is the most
-  // that a plan can save; and not at all if all workers are idle and somebody waits, for nobody creates others then.
+  // from them for longer than it takes all tasks of the window to read everything from other nodes some times: that is
+  // what a plan can save; and not at all if all workers are idle and somebody waits, for nobody creates others then.
   // `look_again_ns`: where it is not due, when it will be if nothing is created.
   static constexpr std::uint64_t never_ns = ~std::uint64_t{0};
   bool is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns);
@@ -64,6 +64,7 @@ class windows {
     bool cut = false;
   };
   taken take();
+  std::size_t let_go(flow::ready_list& ready);
   void release(const taken&, const task_window&, flow::ready_list& ready);
 
   policy& policy_;

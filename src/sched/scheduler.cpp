@@ -358,11 +358,19 @@ decision scheduler::step(slot_queues& self, std::uint64_t now_ns) {
   return d;
 }
 
+// Those that have to wait until the policy has seen their window.
+[[gnu::noinline]] void scheduler::keep_back(flow::ready_list& ready) {
+  flow::ready_list others;
+  while (frame* const f = ready.pop())
+    if (!keep(f)) others.push(f);
+  ready = others;
+}
+
 frame* scheduler::accept_ready(slot_queues& self, flow::ready_list& ready, bool keep_one) {
   frame* kept = nullptr;
   bool queued = false;
+  if (windows_ != nullptr) [[unlikely]] keep_back(ready);
   while (frame* f = ready.pop()) {
-    if (keep(f)) continue;
     if (keep_one && give_back(self, f)) continue;
     if (route(self, f)) {
       queued = true;

@@ -227,6 +227,7 @@ class scheduler {
     if (windows_->is_news()) sleep.wake_any();
     return true;
   }
+  void keep_back(flow::ready_list&);
   void push_to_initial(slot_queues& self, frame*, int node);
   bool push_to_worker(slot_queues& self, ready_task, int worker);
   bool wake_one_of_node(int node);
