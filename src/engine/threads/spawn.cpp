@@ -128,7 +128,9 @@ void engine::submit(frame* f) {
   place::windows::mark(*f);
   const bool ready = match(s, f, scope, on_credit);
   if (windows_->add(*f)) scheduler_.sleep.wake_any();
-  if (ready && !scheduler_.keep(f)) route_one(s, f);
+  if (!ready) return;
+  s.flow.ready.push(f);
+  scheduler_.accept_ready(s.queues, s.flow.ready, false);
 }
 
 void engine::queue(frame* f) {
