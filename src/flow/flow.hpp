@@ -8,6 +8,8 @@
 #include "flow/address_domain.hpp"
 #include "flow/context.hpp"
 #include "flow/frames.hpp"
+#include "flow/planned.hpp"
+#include "flow/sources.hpp"
 #include "flow/stream.hpp"
 #include "flow/task.hpp"
 #include "flow/versions.hpp"

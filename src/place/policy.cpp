@@ -1,5 +1,4 @@
 // What a policy answers that leaves a question to its default, and what is made of answers that make no sense.
-#include "flow/planned.hpp"
 #include "place/place.hpp"
 
 #include <weir/error.hpp>

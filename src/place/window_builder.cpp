@@ -2,8 +2,6 @@
 // writes it.
 #include "place/window_builder.hpp"
 
-#include "flow/planned.hpp"
-#include "flow/sources.hpp"
 #include "place/dealing.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Windows of tasks: collected, shown to the policy, let go.
 #include "place/windows.hpp"
 
-#include "flow/range_parts.hpp"
+#include "place/place.hpp"
 #include "place/window_builder.hpp"
 
 #include <algorithm>

@@ -2,8 +2,9 @@
 // does what, and why nothing is lost.
 #pragma once
 
-#include "flow/planned.hpp"
-#include "place/place.hpp"
+#include "flow/flow.hpp"
+
+#include <weir/policy.hpp>
 
 #include <algorithm>
 #include <cstddef>

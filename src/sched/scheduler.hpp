@@ -9,7 +9,6 @@
 
 #include "machine/machine.hpp"
 #include "place/place.hpp"
-#include "place/windows.hpp"
 #include "sched/beside_idle.hpp"
 #include "sched/counter.hpp"
 #include "sched/deque.hpp"

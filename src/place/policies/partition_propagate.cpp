@@ -4,8 +4,6 @@
 // II.B of its short version.
 //
 // A task with no such predecessor, for instance one on data that the program has made, follows its data.
-#include "flow/planned.hpp"
-#include "flow/sources.hpp"
 #include "place/built_in.hpp"
 #include "place/following.hpp"
 #include "place/planning.hpp"
