@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cstdlib>
 
 namespace weir::engine::sim {
@@ -183,12 +184,20 @@ TEST_P(simulated, the_same_program_gives_the_same_run) {
   }
 }
 
+std::string as_name(std::string policy) {
+  for (char& c : policy)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return policy;
+}
+
 INSTANTIATE_TEST_SUITE_P(every_policy, simulated, ::testing::ValuesIn(policy_names()),
-                         [](const auto& i) {
-                           std::string name = i.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& i) { return as_name(i.param); });
+// Windows that end anywhere in a program.
+INSTANTIATE_TEST_SUITE_P(windows, simulated,
+                         ::testing::Values("partition-follow:window=2", "partition-propagate:window=11",
+                                           "partition-window:window=2", "partition-window:window=7,overlap=6",
+                                           "partition-window:window=50,overlap=20,effort=1000"),
+                         [](const auto& i) { return as_name(i.param); });
 
 }  // namespace
 }  // namespace weir::engine::sim
