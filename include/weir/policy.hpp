@@ -221,7 +221,9 @@ class policy {
   // The same in one question, for policies that know a shorter way. Default: where it was placed in a window, else the
   // least of cost().
   virtual wish place(const task_view&, const asker&);
-  // How many tasks it wants to see together before they are placed; 0: none, or no more. Asked at first and after each
+  // How many tasks it wants to see together before they are placed; 0: none, or no more. A window ends earlier when half
+  // of its tasks have come since the last one that was the first to name what it writes, when a thread waits that would
+  // create others, and when workers have been idle for as long as a plan can save. Asked at first and after each
   // window. Those that a program places itself, tasks without data and stages of streams are never among them.
   virtual std::size_t window() const { return 0; }
   // A window is full, or must not wait: says where its tasks belong. By one thread at a time, while others create and

@@ -15,6 +15,10 @@ namespace {
 // to do at the beginning cut windows of a few tasks, which decide where arrays lie for good.
 constexpr std::uint64_t uses_expected = 8;
 
+// A window that ends before it is full has at least so many. Fewer: a program that begins with few data is planned by what
+// it does with those.
+constexpr std::size_t least_tasks_per_worker = 8;
+
 // Over all pairs of nodes with workers.
 double mean_far_ns_per_byte(const policy_machine& m) {
   constexpr double line_bytes = 64;
@@ -35,16 +39,33 @@ double mean_far_ns_per_byte(const policy_machine& m) {
 windows::windows(policy& p, const policy_machine& m)
     : policy_(p), machine_(m), far_ns_per_byte_(mean_far_ns_per_byte(m)), most_(p.window()) {}
 
+// Whether it is the first to name what it writes. Of data that is guessed: a task that only writes is.
+bool windows::names_new(flow::frame& f) {
+  bool reads = false, is_new = false;
+  const auto look = [&](const flow::access& a) {
+    const bool writes = a.kind() == flow::waiter_kind::update || a.kind() == flow::waiter_kind::overwrite;
+    if (writes) is_new |= a.source->kind == detail::version_kind::ground;
+    reads |= a.kind() == flow::waiter_kind::read || a.kind() == flow::waiter_kind::update;
+  };
+  for (unsigned i = 0; i < f.accesses; i++) look(*f.access_at(i));
+  flow::for_each_part(flow::parts_of(f), look);
+  if (!reads && f.versions > 0) is_new |= f.version_at(0)->kind == detail::version_kind::replace;
+  return is_new;
+}
+
 bool windows::add(flow::frame& f) {
+  const bool is_new = names_new(f);
   const auto ns = static_cast<std::uint64_t>(static_cast<double>(bytes_named(f)) * far_ns_per_byte_);
   std::lock_guard guard(lock_);
   frames_.push_back(&f);
   size_.store(frames_.size(), std::memory_order_relaxed);
   misplaced_ns_.store(misplaced_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
   tasks_.store(tasks_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (is_new) seen_all_at_ = std::max(2 * frames_.size(), least_tasks_per_worker * static_cast<std::size_t>(workers_));
   const std::size_t most = wanted();
   if (most == 0) cut_.store(true, std::memory_order_relaxed);  // it was marked when windows were wanted still
-  return most == 0 || frames_.size() == most;
+  if (frames_.size() == seen_all_at_) seen_all_.store(true, std::memory_order_relaxed);
+  return most == 0 || frames_.size() == most || frames_.size() == seen_all_at_;
 }
 
 // Who plans marks the tasks before it takes the list, under the same lock: so either it finds this one there, or this
@@ -66,7 +87,7 @@ bool windows::cut() {
 bool windows::is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns) {
   look_again_ns = never_ns;
   if (size_.load(std::memory_order_relaxed) == 0 || planning_.load(std::memory_order_relaxed)) return false;
-  if (is_full() || cut_.load(std::memory_order_relaxed)) return true;
+  if (is_full() || seen_all_.load(std::memory_order_relaxed) || cut_.load(std::memory_order_relaxed)) return true;
   if (!holds_any()) return false;
   if (idle >= workers_ && waiting_.load(std::memory_order_relaxed) > 0) return true;
   std::uint64_t since = waited_since_ns_.load(std::memory_order_relaxed);
@@ -85,7 +106,10 @@ windows::taken windows::take() {
   std::lock_guard guard(lock_);
   t.frames = std::exchange(frames_, {});
   t.nodes = std::exchange(kept_nodes_, {});
-  t.cut = t.frames.size() < wanted() || cut_.load(std::memory_order_relaxed);
+  t.cut = cut_.load(std::memory_order_relaxed) ||
+          (t.frames.size() < wanted() && !seen_all_.load(std::memory_order_relaxed));
+  seen_all_at_ = 0;
+  seen_all_.store(false, std::memory_order_relaxed);
   size_.store(0, std::memory_order_relaxed);
   misplaced_ns_.store(0, std::memory_order_relaxed);
   waited_since_ns_.store(0, std::memory_order_relaxed);

@@ -57,6 +57,7 @@ class windows {
   std::size_t wanted() const { return most_.load(std::memory_order_relaxed); }
 
  private:
+  static bool names_new(flow::frame&);
   bool hold_marked(flow::frame*);
   bool is_full() const { return size_.load(std::memory_order_relaxed) >= std::max<std::size_t>(wanted(), 1); }
   struct taken {
@@ -81,11 +82,15 @@ class windows {
   std::vector<flow::frame*> frames_;  // in the order of their creation; first those that were kept
   std::vector<int> kept_nodes_;       // where those were placed
   std::vector<flow::frame*> held_;    // those that are ready
+  // As many tasks as this: half of them have come since the last one that was the first to name what it writes, so what
+  // is to be placed is there, and what is done with it. 0: there was none.
+  std::size_t seen_all_at_ = 0;
   // Looked at by those who have nothing to do; written under the lock.
   atomic<std::size_t> size_{0}, held_count_{0};
   atomic<std::uint64_t> misplaced_ns_{0};  // beyond what it costs at home, if all that its tasks name lies elsewhere
   atomic<std::uint64_t> waited_since_ns_{0};  // when somebody first had nothing to do beside tasks that are held
   atomic<bool> cut_{false};
+  atomic<bool> seen_all_{false};
   atomic<int> waiting_{0};
   atomic<bool> planning_{false};
   atomic<bool> news_{true};  // the next task to be held is the first one
