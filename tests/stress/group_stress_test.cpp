@@ -37,10 +37,18 @@ struct board {
   std::vector<std::atomic<word>> added_to_memory = std::vector<std::atomic<word>>(words_in_memory);
   std::vector<std::atomic<word>> added_to_value = std::vector<std::atomic<word>>(most_values);
   std::atomic<std::size_t> next_value{0}, created{0}, ran{0}, threw{0};
-  std::atomic<bool> beside{false}, twice{false}, lost{false};
   // Mostly one way for all creators for a while, so that there are groups of many tasks.
   std::atomic<way> usual{way::commutative};
+
+  void note_wrong(const std::string& what) {
+    std::lock_guard guard(mutex);
+    if (wrong.empty()) wrong = what;
+  }
+  std::mutex mutex;
+  std::string wrong;  // the first thing that was
 };
+
+const char* name_of(way how) { return way_names[static_cast<std::size_t>(how)]; }
 
 struct piece {
   way how;
@@ -48,6 +56,10 @@ struct piece {
   std::size_t rows = 1, stride_of_matrix = 0;  // not 0: a tile
 
   bool is_tile() const { return stride_of_matrix != 0; }
+  std::string text() const {
+    const std::string row = std::string(name_of(how)) + " [" + std::to_string(first) + "," + std::to_string(first + count) + ")";
+    return is_tile() ? row + "x" + std::to_string(rows) + "/" + std::to_string(stride_of_matrix) : row;
+  }
   memory_range<word> as_range(board& b) const { return ref(std::span(b.memory).subspan(first, count)); }
   memory_tile<word> as_tile(board& b) const {
     return ref(tile(b.memory.data(), stride_of_matrix, first / stride_of_matrix, rows, first % stride_of_matrix,
@@ -56,6 +68,13 @@ struct piece {
 };
 
 struct group_task {
+  std::string text() const {
+    std::string all;
+    for (std::size_t d = 0; d < data_count; d++)
+      if (data[d] != way::none) all += std::string(name_of(data[d])) + " d" + std::to_string(d) + ", ";
+    for (const piece& p : pieces) all += p.text() + ", ";
+    return all;
+  }
   std::array<way, data_count> data{};
   std::vector<piece> pieces;
   bool yields = false, throws = false, waits = false;
@@ -83,12 +102,12 @@ class group_body {
       : b_(b), t_(t), blocks_(blocks), uses_(uses_of(t)) {}
 
   void execute() {
-    if (t_.has_run.exchange(true)) b_.twice = true;
+    if (t_.has_run.exchange(true)) b_.note_wrong("ran twice: " + t_.text());
     for (std::size_t d = 0; d < data_count; d++)
       if (t_.data[d] == way::out) begin_value(blocks_[d]);
-    for_each_mark([&](std::atomic_ref<word> m, way how) {
-      if (!word_marks::enter(m, how)) b_.beside = true;
-    });
+    bool alone = true;
+    for_each_mark([&](std::atomic_ref<word> m, way how) { alone &= word_marks::enter(m, how); });
+    if (!alone) b_.note_wrong("ran beside one that it must not run beside: " + t_.text());
     look();
     if (t_.yields) std::this_thread::yield();
     if (t_.cancels) t_.cancels();
@@ -116,10 +135,14 @@ class group_body {
   // All but concurrent tasks see what was added, for nobody adds meanwhile.
   void look() {
     for (std::size_t d = 0; d < data_count; d++)
-      if (t_.data[d] != way::none && t_.data[d] != way::concurrent && blocks_[d][sum_word] != added_to(blocks_[d]))
-        b_.lost = true;
+      if (t_.data[d] != way::none && t_.data[d] != way::concurrent) compare(blocks_[d][sum_word], added_to(blocks_[d]), "d", d);
     for (std::size_t i = 0; i < words_in_memory; i++)
-      if (uses_[i] != way::none && uses_[i] != way::concurrent && b_.memory[i] != b_.added_to_memory[i]) b_.lost = true;
+      if (uses_[i] != way::none && uses_[i] != way::concurrent) compare(b_.memory[i], b_.added_to_memory[i], "word ", i);
+  }
+  void compare(word seen, word added, const char* what, std::size_t i) {
+    if (seen != added)
+      b_.note_wrong(t_.text() + "saw " + std::to_string(seen) + " of " + std::to_string(added) + " in " + what +
+                   std::to_string(i));
   }
   static void add_one(word& w, way how) {
     if (how == way::concurrent) std::atomic_ref(w).fetch_add(1, std::memory_order_relaxed);
@@ -149,7 +172,7 @@ class group_body {
     } catch (const task_cancelled&) {
       return;  // with this task's scope
     }
-    if (x.read()[0] != 3 || y != 3) b_.lost = true;
+    if (x.read()[0] != 3 || y != 3) b_.note_wrong("children's " + std::to_string(x.read()[0]) + " and " + std::to_string(y));
   }
 
   board& b_;
@@ -296,7 +319,9 @@ class creator {
       const auto v = b_.data[between(random_, 0, data_count - 1)].read();
       const word sum = v[sum_word], value = v[value_word];
       std::this_thread::yield();
-      if (v[sum_word] != sum || v[value_word] != value || sum > b_.added_to_value[value]) b_.lost = true;
+      if (v[sum_word] != sum || v[value_word] != value || sum > b_.added_to_value[value])
+        b_.note_wrong("a view saw " + std::to_string(sum) + ", " + std::to_string(v[sum_word]) + " of " +
+                     std::to_string(b_.added_to_value[value]));
     } catch (const task_failed&) {
       EXPECT_TRUE(b_.hostile);
     } catch (const task_cancelled&) {
@@ -348,9 +373,7 @@ std::size_t play_a_round(std::mt19937_64& random, bool hostile) {
   creator(b, random(), 2).mend_all();
   EXPECT_NO_THROW(rt.wait());
   EXPECT_EQ(b.created - b.ran - b.threw, lost) << "a task was skipped after all was written anew";
-  EXPECT_FALSE(b.beside) << "tasks ran beside each other that must not";
-  EXPECT_FALSE(b.twice) << "a task ran twice";
-  EXPECT_FALSE(b.lost) << "a task did not see what was added";
+  EXPECT_EQ(b.wrong, "");
   for (std::size_t i = 0; i < words_in_memory; i++) EXPECT_EQ(b.memory[i], b.added_to_memory[i]) << "word " << i;
   for (const data<word>& d : b.data) {
     const auto v = d.read();
