@@ -60,6 +60,25 @@ void update(const Task& task, [[maybe_unused]] Column* own) {
   task();
 }
 
+// libgomp takes mutexinoutset for inout. GCC has inoutset since version 13.
+template <class Column, class Task>
+void update_one_at_a_time(const Task& task, [[maybe_unused]] Column* own) {
+#pragma omp task firstprivate(task) depend(mutexinoutset : own[0])
+  task();
+}
+#if defined(__clang__) || __GNUC__ >= 13
+constexpr bool has_inoutset = true;
+template <class Column, class Task>
+void update_together(const Task& task, [[maybe_unused]] Column* own) {
+#pragma omp task firstprivate(task) depend(inoutset : own[0])
+  task();
+}
+#else
+constexpr bool has_inoutset = false;
+template <class Column, class Task>
+void update_together(const Task&, Column*) {}
+#endif
+
 template <class Work>
 std::uint64_t fib(unsigned n, const Work& work) {
   if constexpr (!Work::checks) work.of({})();
@@ -122,10 +141,21 @@ class openmp_under_test final : public runtime_under_test {
   }
   template <class Column, class Work>
   static void steps(const workload& w, const Work& work, Column* even, Column* odd) {
+    if (w.what->has_groups()) return groups(w, work, even);
     w.graph->for_each_task(w.tasks, [&](const position& p) {
       if (w.what->in_place) update(work.of(p), even + p.column);
       else if ((p.step & 1) == 0) create(work.of(p), odd, even + p.column, p.before);
       else create(work.of(p), even, odd + p.column, p.before);
+    });
+  }
+
+  template <class Column, class Work>
+  static void groups(const workload& w, const Work& work, Column* values) {
+    w.graph->for_each_task(w.tasks, [&](const position& p) {
+      Column* const own = values + p.updated_column();
+      if (!p.is_in_group()) update(work.of(p), own);
+      else if (w.what->updates == group::commutative) update_one_at_a_time(work.of(p), own);
+      else update_together(work.of(p), own);
     });
   }
 
@@ -144,7 +174,10 @@ constexpr std::string_view runtime_name = "libgomp";
 
 int main(int argc, char** argv) {
   return measure_main(argc, argv, {.runtime = runtime_name,
-                                   .has = [](const pattern& p) { return !p.replay && !p.creators; },
+                                   .has = [](const pattern& p) {
+                                     const bool has_it = has_inoutset || p.updates != group::concurrent;
+                                     return !p.replay && !p.creators && has_it;
+                                   },
                                    .has_policies = false,
                                    .start = [](const options& o) -> std::unique_ptr<runtime_under_test> { return std::make_unique<openmp_under_test>(o); }});
 }

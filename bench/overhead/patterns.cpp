@@ -30,6 +30,14 @@ constexpr pattern table[] = {
      .in_place = true,
      .creators = true,
      .width = 16},
+    {.name = "commutative",
+     .description = "8 tasks update a datum in any order, one at a time; then one alone",
+     .in_place = true,
+     .updates = group::commutative},
+    {.name = "concurrent",
+     .description = "8 tasks update a datum at the same time; then one alone",
+     .in_place = true,
+     .updates = group::concurrent},
     {.name = "ref-chains",
      .description = "as chains, on own memory: a number a column",
      .in_place = true,
@@ -43,6 +51,16 @@ constexpr pattern table[] = {
      .values = memory::cells,
      .width = 16,
      .most_width = many_columns},
+    {.name = "ref-commutative",
+     .description = "as commutative, on own memory: a number for eight columns",
+     .in_place = true,
+     .values = memory::cells,
+     .updates = group::commutative},
+    {.name = "ref-concurrent",
+     .description = "as concurrent, on own memory: a number for eight columns",
+     .in_place = true,
+     .values = memory::cells,
+     .updates = group::concurrent},
     {.name = "ref-stencil",
      .description = "as stencil, on own memory: a number a column",
      .values = memory::cells,
@@ -143,6 +161,15 @@ std::vector<row> reduction(std::uint32_t width) {
   return rows;
 }
 
+// Who updates a value alone, and after it those who update it in a group.
+std::vector<row> groups_in_turn(std::uint32_t width) {
+  const std::uint32_t values = (width + members_of_group - 1) / members_of_group;
+  return {make_row(width, [](std::uint32_t i, const auto& add) { add(i / members_of_group); }),
+          make_row(values, [&](std::uint32_t i, const auto& add) {
+            for (std::uint32_t j = members_of_group * i; j < std::min(width, members_of_group * (i + 1)); j++) add(j);
+          })};
+}
+
 }  // namespace
 
 std::span<const pattern> patterns() { return table; }
@@ -155,7 +182,7 @@ const pattern* find_pattern(std::string_view name) {
 grid::grid(const pattern& p, std::uint32_t width, std::uint32_t dependences, std::uint64_t seed) : width_(width) {
   random_numbers random(seed);
   rows_.push_back(without_dependences(width));
-  if (p.in_place) rows_.push_back(nearest(width, 1, true));
+  if (p.in_place && !p.has_groups()) rows_.push_back(nearest(width, 1, true));
   if (p.name == "stencil" || p.name == "replay-stencil" || p.name == "stencil_1d" || (p.by_address() && !p.in_place))
     rows_.push_back(nearest(width, 3, true));
   if (p.name == "dependences") rows_.push_back(nearest(width, dependences, false));
@@ -167,6 +194,10 @@ grid::grid(const pattern& p, std::uint32_t width, std::uint32_t dependences, std
     for (std::size_t r = 0; r < random_rows; r++) rows_.push_back(random_graph(width, random));
   if (p.name == "random_nearest")
     for (std::size_t r = 0; r < random_rows; r++) rows_.push_back(random_nearest(width, random));
+  if (p.has_groups()) {
+    std::vector<row> in_turn = groups_in_turn(width);
+    rows_ = {without_dependences(in_turn[1].width()), std::move(in_turn[0]), std::move(in_turn[1])};
+  }
   if (p.name == "reduction-tree") {
     rows_ = reduction(width);
     repeated_ = 0;

@@ -26,6 +26,11 @@ enum class form : std::uint8_t { independent, fib, grid };
 //   fresh   no columns: each task names a line that none has named before
 enum class memory : std::uint8_t { data, cells, blocks, tiles, strips, fresh };
 
+// Updates whose order does not matter. The tasks of every other step update the value of one column in such a group
+// (members_of_group of them), those of the steps between update it alone.
+enum class group : std::uint8_t { none, commutative, concurrent };
+inline constexpr std::uint32_t members_of_group = 8;
+
 struct pattern {
   std::string_view name, description;
   form shape = form::grid;
@@ -35,10 +40,12 @@ struct pattern {
   bool dependences = false;   // has a number of dependences per task to choose
   bool creators = false;      // has a number of tasks to choose that create the others, each those of some columns
   memory values = memory::data;
+  group updates = group::none;
   std::uint32_t width = 32;   // default number of columns
   std::uint32_t most_width = 1 << 16;
 
   bool by_address() const { return values != memory::data; }
+  bool has_groups() const { return updates != group::none; }
 };
 
 // All patterns, and the one of this name or null.
@@ -70,6 +77,10 @@ struct position {
   std::uint64_t step_before;  // number of the first task of the step before
   std::uint32_t column;
   std::span<const std::uint32_t> before;  // columns of the step before
+
+  // Of a pattern with groups: whether the task is in one, and whose value it updates.
+  bool is_in_group() const { return step % 2 == 1; }
+  std::uint32_t updated_column() const { return is_in_group() ? column / members_of_group : column; }
 };
 
 // Some of a grid's columns: one of `of` parts, which are as large as each other.

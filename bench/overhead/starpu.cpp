@@ -104,8 +104,9 @@ class starpu_under_test final : public runtime_under_test {
     }
     const std::size_t width = w.graph->width();
     if (w.what->in_place) {
-      *handle = handles_[p.column];
-      *mode = STARPU_RW;
+      const bool in_group = w.what->has_groups() && p.is_in_group();
+      *handle = handles_[w.what->has_groups() ? p.updated_column() : p.column];
+      *mode = static_cast<starpu_data_access_mode>(in_group ? STARPU_RW | STARPU_COMMUTE : STARPU_RW);
       return;
     }
     for (const std::uint32_t column : p.before) {
@@ -133,7 +134,8 @@ class starpu_under_test final : public runtime_under_test {
 int main(int argc, char** argv) {
   return measure_main(argc, argv, {.runtime = "starpu",
                                    .has = [](const pattern& p) {
-                                     return p.shape != form::fib && !p.replay && !p.by_address() && !p.creators;
+                                     return p.shape != form::fib && !p.replay && !p.by_address() && !p.creators &&
+                                            p.updates != group::concurrent;
                                    },
                                    .has_policies = false,
                                    .start = [](const options& o) -> std::unique_ptr<runtime_under_test> { return std::make_unique<starpu_under_test>(o); }});

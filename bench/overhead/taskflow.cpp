@@ -108,7 +108,7 @@ class taskflow_under_test final : public runtime_under_test {
 int main(int argc, char** argv) {
   return measure_main(argc, argv,
                       {.runtime = "taskflow",
-                       .has = [](const pattern& p) { return !p.creators; },
+                       .has = [](const pattern& p) { return !p.creators && !p.has_groups(); },
                        .has_policies = false,
                        .start = [](const options& o) -> std::unique_ptr<runtime_under_test> {
                          return std::make_unique<taskflow_under_test>(o);

@@ -11,7 +11,7 @@
 namespace {
 
 using namespace weir::bench::overhead;
-using weir::data, weir::in, weir::inout, weir::out;
+using weir::commutative, weir::concurrent, weir::data, weir::in, weir::inout, weir::out;
 
 // Values that tasks find in what they name, and leave there: the number of the step that comes next.
 struct value_check {
@@ -43,6 +43,26 @@ struct value_check {
   }
 };
 
+// The same in groups: who is alone leaves a multiple of 16, to which each of a commutative group adds one.
+struct group_check {
+  checker* check;
+  position where;
+  bool adds;
+
+  template <class T>
+  void operator()(std::span<T> value) const {
+    const auto step = static_cast<int>(where.step);
+    if (!where.is_in_group()) {
+      const auto added = static_cast<int>(where.before.size());
+      check->expect(step == 0 || value[0] == 16 * (step - 1) + (adds ? added : 0));
+      value[0] = static_cast<T>(16 * (step + 1));
+    } else {
+      check->expect(adds ? static_cast<int>(value[0]) / 16 == step : value[0] == 16 * step);
+      if (adds) value[0] += 1;
+    }
+  }
+};
+
 class weir_under_test final : public runtime_under_test {
  public:
   explicit weir_under_test(const options& o) : runtime_(weir::runtime_options{.workers = o.workers, .policy = o.policy}) {}
@@ -53,7 +73,7 @@ class weir_under_test final : public runtime_under_test {
     if (w.what->shape != form::grid) return;
     for (auto& row : rows_) {
       row.clear();
-      for (std::uint32_t i = 0; i < w.graph->width(); i++) row.push_back(runtime_.make_data<int>(1));
+      for (std::uint32_t i = 0; i < w.graph->width(); i++) row.push_back(w.what->has_groups() ? runtime_.make_data(std::vector<int>(1)) : runtime_.make_data<int>(1));
     }
   }
 
@@ -91,6 +111,7 @@ class weir_under_test final : public runtime_under_test {
   template <class Work>
   void create_part(weir::scope& s, const workload& w, columns_part part, const Work& work) {
     const auto create_each = [&](const auto& make) { w.graph->for_each_task_of(part, w.tasks, make); };
+    if (w.what->has_groups()) return create_each([&](const position& p) { create_update(s, w, p, work.of(p)); });
     if (!w.what->by_address()) return create_each([&](const position& p) { create(s, w, p, work.of(p)); });
     with_column_values(w, [&](auto values) {
       create_each([&](const position& p) { create_by_address<values()>(s, w, p, work.of(p)); });
@@ -158,6 +179,20 @@ class weir_under_test final : public runtime_under_test {
   }
   const data<int>& own(const workload& w, const position& p) const { return rows_[w.what->in_place ? 0 : p.step & 1][p.column]; }
 
+  template <class Task>
+  void create_update(weir::scope& s, const workload& w, const position& p, const Task& task) {
+    const std::uint32_t own = p.updated_column();
+    if (w.what->by_address()) create_update_of(s, w, p, weir::ref(own_.column<1>(0, own)), task);
+    else create_update_of(s, w, p, rows_[0][own], task);
+  }
+  template <class Value, class Task>
+  void create_update_of(weir::scope& s, const workload& w, const position& p, const Value& own, const Task& task) {
+    const auto body = group_body_of(task, w.what->updates == group::commutative);
+    if (!p.is_in_group()) s.spawn(inout(own), body);
+    else if (w.what->updates == group::commutative) s.spawn(commutative(own), body);
+    else s.spawn(concurrent(own), body);
+  }
+
   template <std::size_t Values, class Task>
   void create_by_address(weir::scope& s, const workload& w, const position& p, const Task& task) {
     if (w.what->in_place) {
@@ -201,6 +236,14 @@ class weir_under_test final : public runtime_under_test {
         const value_check check{task.check, static_cast<int>(task.where.step), sizeof...(values) == 1 && !task.where.before.empty()};
         (check(values), ...);
       }
+    };
+  }
+
+  template <class Task>
+  static auto group_body_of(const Task& task, [[maybe_unused]] bool adds) {
+    return [=](const auto& value) {
+      task();
+      if constexpr (requires { task.check; }) group_check{task.check, task.where, adds}(value);
     };
   }
 

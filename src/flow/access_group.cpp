@@ -122,9 +122,11 @@ void enter_group(context& c, frame* g, const char* cause) {
 
 void leave_group(context& c, frame* g) {
   version &entry = entry_of(g), &exit = exit_of(g);
-  exit.buffer = std::exchange(entry.buffer, nullptr);
-  exit.node = entry.node;
-  if (c.common.traced) g->trace_id = group_state_of(g).last.load(std::memory_order_relaxed);
+  if (!exit.published()) {  // or declare_groups_failed() was before, and others look at it
+    exit.buffer = std::exchange(entry.buffer, nullptr);
+    exit.node = entry.node;
+    if (c.common.traced) g->trace_id = group_state_of(g).last.load(std::memory_order_relaxed);
+  }
   const char* const cause = g->skipped_because.load(std::memory_order_relaxed);
   std::destroy_at(&group_state_of(g));
   drop_heir(c, entry);

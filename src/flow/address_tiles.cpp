@@ -9,8 +9,9 @@
 namespace weir::flow {
 namespace {
 
-// Of more accesses than this it is found by numbers in their records whether any are of the same.
-constexpr std::size_t most_known = 8;
+// Of more accesses than this it is found by numbers in their records whether any are of the same. Fewer: tasks of more
+// cost two to three times as much. More: each is compared with each.
+constexpr std::size_t most_known = 32;
 
 tile_shape tile_of(const access& a, const access& shape) {
   return {a.offset(), shape.stride(), shape.width(), a.bytes / shape.width()};
@@ -51,8 +52,7 @@ bool address_domain::bind_known(frame* f, bool notes) {
     range_record* r = nullptr;
     const access* const shape = shape_of(*a);
     if (shape != nullptr) {
-      const tile_shape t = tile_of(*a, *shape);
-      if (tiles_.has_one_space(t.first, t.end())) r = tiles_.find(t).record;
+      r = tiles_.record_of(tile_of(*a, *shape));
     } else if (!tiles_.has_area(a->offset(), a->offset() + a->bytes)) {
       r = table_.find(a->offset(), a->bytes).record;
     }

@@ -25,7 +25,7 @@ class domain_lock {
     inside.fetch_add(1, std::memory_order_relaxed);
     atomic_fence(std::memory_order_seq_cst);
     if (alone_.load(std::memory_order_acquire) == 0) [[likely]] return true;
-    inside.fetch_sub(1, std::memory_order_release);
+    inside.fetch_sub(1, std::memory_order_relaxed);  // it has looked at nothing; others' releases go on through this
     return false;
   }
   void unlock_shared(std::uint32_t creator) { line_of(creator).inside.fetch_sub(1, std::memory_order_release); }

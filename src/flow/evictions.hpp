@@ -19,9 +19,8 @@ class evictions {
   void begin(std::size_t slots) noexcept {
     slots_ = slots;
     evicted_ = returned_ = 0;
-    const std::size_t size = slots * remembered_per_slot;
-    shift_ = static_cast<unsigned>(64 - std::countr_zero(size));
-    gone_.reset(slots < least_slots ? nullptr : new (std::nothrow) std::uint32_t[size]());
+    shift_ = static_cast<unsigned>(64 - std::countr_zero(slots));
+    gone_.reset(slots < least_slots ? nullptr : new (std::nothrow) std::uint32_t[slots]());
   }
   bool are_allowed() const { return slots_ >= least_slots; }
   // What goes, and what comes; by hashes whose bits are all worth something, the high ones most. A part of one says
@@ -47,8 +46,6 @@ class evictions {
  private:
   // If more of those that go are named again, one in so many, the table is too small.
   static constexpr std::size_t evicted_per_return = 16;
-  // It is seen of those that went so many slots' evictions ago.
-  static constexpr std::size_t remembered_per_slot = 4;
 
   std::unique_ptr<std::uint32_t[]> gone_;  // parts of hashes
   std::size_t slots_ = 0, evicted_ = 0, returned_ = 0;

@@ -88,6 +88,7 @@ void range_index::reserve(unsigned records) {
   // they have room.
   const bool have_room = levels_ == 0 && size_ + records <= fanout;
   const unsigned wanted = have_room ? (root_ == nullptr ? 1 : 0) : records * (levels_ + records + 2);
+  WEIR_ASSERT(wanted <= most_spares);
   while (spare_count_ < wanted) give_back(new leaf);
 }
 

@@ -51,7 +51,8 @@ class range_index {
 
  private:
   static constexpr unsigned fanout = 32, most_levels = 16;
-  static constexpr unsigned most_spares = 64;  // kept when leaves go
+  // Kept when leaves go. Fewer: what was reserved could go before it is used.
+  static constexpr unsigned most_spares = 128;
   // A leaf, and which addresses belong there.
   struct place {
     leaf* at = nullptr;
@@ -79,7 +80,7 @@ class range_index {
   // Leaves that were used last, by their addresses. A leaf's range changes only when it is split: then it is
   // forgotten, as when it goes. Fewer: threads that name memory in several places push each other's out. More: a split
   // looks at each of them.
-  static constexpr unsigned recent_places = 16, recent_shift = 14;
+  static constexpr unsigned recent_places = 4, recent_shift = 14;
   std::array<place, recent_places> recent_;
   std::size_t size_ = 0;
   node* spares_ = nullptr;

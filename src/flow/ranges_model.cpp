@@ -27,6 +27,21 @@ TEST(range_model, user_memory_is_forgotten_while_its_writer_runs) {
   expect_passes([] { a_reader_of_user_memory_is_created_while_the_writer_runs(true); });
 }
 
+// Then nothing is known of it any more that a task could wait for.
+void user_memory_is_forgotten_while_it_is_read() {
+  world w;
+  shared_cell cell{0};
+  number seen = 9;
+  w.b.spawn({.reads = {&cell}}, &seen);
+  frame* const reader = w.b.c.ready.pop();
+  parallel([&] { w.a.run(reader, nullptr), w.a.run_all(); },
+           [&] { w.b.forget_ranges(), w.b.spawn({.writes = {&cell}}), w.b.run_all(); });
+  require(w.ran() == 2 && seen == 0 && cell.read() == 1, "it was written while it was read");
+}
+TEST(range_model, user_memory_is_forgotten_while_it_is_read) {
+  expect_passes(user_memory_is_forgotten_while_it_is_read);
+}
+
 TEST(range_model, user_memory_is_ordered_by_creation) {
   expect_passes([] {
     world w;
@@ -49,7 +64,6 @@ TEST(range_model, two_creators_of_tasks_on_the_same_user_memory) {
     require(w.ran() == 2 && x.read() == 1 && y.read() == 1, "not every task ran once");
   });
 }
-
 
 // The writer of two cells runs, or has readers, while tasks come that name one of them.
 void a_range_is_cut_while_its_writer_runs() {
@@ -192,6 +206,9 @@ TEST(range_model, creators_whose_ranges_are_known_need_acquire) {
 }
 
 // The tests above notice when an order is missing.
+TEST(range_model, what_is_at_rest_needs_acquire) {
+  expect_needs(model::weakening::acquire, user_memory_is_forgotten_while_it_is_read);
+}
 TEST(range_model, a_cut_needs_release) {
   expect_needs(model::weakening::release, a_range_is_cut_while_its_writer_runs);
 }

@@ -13,7 +13,7 @@ namespace {
 // So many numbers, of which a task takes three, after the last of its tiles a space beside others goes. Fewer: tiles
 // of two strides that are named by turns are ordered with all others again and again. More: memory that has become
 // another matrix's costs what two matrices do, for longer.
-constexpr std::uint32_t most_idle = 3 * 256;
+constexpr std::uint32_t most_idle = 3 * 64;
 
 }  // namespace
 
@@ -172,6 +172,7 @@ void tile_map::take_out_within(context& c, tile_space& s, const tile_area& area)
       });
       for (std::size_t i = 0; i < count; i++) take_out(c, s, some[i].where, *some[i].record);
     }
+    has_leftovers_ = has_leftovers_ || s.tree.any_touching(where, [](const range_record&) { return true; });
   });
 }
 
@@ -192,6 +193,7 @@ void tile_map::forget_empty_spaces(std::uint32_t task) noexcept {
     }
     spaces_.erase({old.matrix, old.stride});
   }
+  if (spaces_.empty()) has_leftovers_ = false;
 }
 
 // An area goes with the last space of it; memory that programs name a part of after another leaves many in one space.

@@ -86,18 +86,18 @@ class tile_map {
   tile_map& operator=(const tile_map&) = delete;
 
   bool has_areas() const { return !areas_.empty(); }
-  // Whether one space alone covers all between these bytes. O(log areas) if there are several anywhere.
-  bool has_one_space(std::uintptr_t first, std::uintptr_t end) const {
-    if (shared_areas_ == 0) return true;
-    const auto a = areas_.lower_bound(first + 1);
-    return a != areas_.end() && a->second.first <= first && end <= a->second.end && a->second.spaces.size() == 1;
-  }
-  // What exactly this shape is, where there is one space.
-  range_table::found find(const tile_shape& t) const {
-    if (slot_count_ == 0) return {};
+  // The record that a tile has, where one space alone covers all between its bytes. Null: there are several, or it has
+  // none. One look-up, and O(log areas) if several spaces know of the same memory anywhere.
+  range_record* record_of(const tile_shape& t) const {
+    if (slot_count_ == 0) return nullptr;
+    const tile_space* only = nullptr;
+    if (shared_areas_ != 0 || has_leftovers_) [[unlikely]] {
+      only = only_space(t.first, t.end());
+      if (only == nullptr) return nullptr;
+    }
     for (const slot& s : window_of(t))
-      if (s.shape == t && s.entry != 0) return s.content();
-    return {};
+      if (s.shape == t && s.entry != 0 && (only == nullptr || s.space == only)) return s.content().record;
+    return nullptr;
   }
   // And in the place's space.
   range_table::found find(const place& p) const {
@@ -146,6 +146,12 @@ class tile_map {
   bool is_valid() const;
 
  private:
+  // Null: not one area, or several spaces.
+  const tile_space* only_space(std::uintptr_t first, std::uintptr_t end) const {
+    const auto a = areas_.lower_bound(first + 1);
+    const bool is_one = a != areas_.end() && a->second.first <= first && end <= a->second.end;
+    return is_one && a->second.spaces.size() == 1 ? a->second.spaces[0] : nullptr;
+  }
   // `entry`: a record, or parts with the lowest bit set, or zero.
   struct slot {
     tile_shape shape;
@@ -224,6 +230,8 @@ class tile_map {
   std::map<std::uintptr_t, tile_area> areas_;  // disjoint; by their ends
   std::map<std::pair<std::uintptr_t, std::uint64_t>, std::unique_ptr<tile_space>> spaces_;  // by matrix and stride
   std::size_t shared_areas_ = 0;
+  // A space has records where it is of no area any more. They say nothing of tasks that came later.
+  bool has_leftovers_ = false;
   std::size_t many_areas_ = least_many_areas;  // when there are so many, those go that are empty
   tile_space* empty_ = nullptr;
   // Of what is being covered.

@@ -238,6 +238,24 @@ TEST_F(tiles, that_are_lost_skip_their_readers) {
   EXPECT_EQ(ran, 3);
 }
 
+// Nobody names tiles of its stride for so long that they are forgotten, although one is in use.
+TEST_F(tiles, of_a_stride_that_comes_back) {
+  gate first, last;
+  std::atomic<int> before{0}, after{0};
+  rt.spawn(inout(ref(part(v, 0, 4, 0, n))), [&](auto) { first.pass(); });
+  first.await_arrivals(1);
+  const auto other = ref(tile(v.data(), n / 2, 0, n, 0, n / 2));
+  for (int i = 0; i < 600; i++) rt.spawn(inout(other), [&](auto) { before++; });
+  rt.spawn(inout(other), [&](auto) { last.pass(), before++; });
+  rt.spawn(inout(ref(part(v, 0, 4, 0, n))), [&](auto) { after = before.load(); });
+  first.open();
+  last.await_arrivals(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // for one who does not wait
+  last.open();
+  rt.wait();
+  EXPECT_EQ(after, 601) << "it did not wait for the tiles of another stride";
+}
+
 // As ranges are (ranges_test.cpp): memory that is freed and becomes another matrix.
 TEST_F(tiles, of_memory_that_becomes_another_matrix) {
   std::mt19937_64 random(new_seed());

@@ -1,6 +1,7 @@
 // Random programs that name data and ranges in every way, commutative and concurrent ones included, against their
 // sequential runs. What the tasks of a group do commutes: they add. All else must be exactly as in sequence.
 #include "tests/oracle/range_run.hpp"
+#include "tests/support/ways.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,39 +13,39 @@ namespace {
 
 constexpr int patience_s = 60;
 
-enum class way : std::uint8_t { none, in, out, inout, commutative, concurrent };
-constexpr std::array names{"-", "in", "out", "inout", "commutative", "concurrent"};
-constexpr bool is_of_group(way w) { return w == way::commutative || w == way::concurrent; }
-// Of what one task names in two ways.
-way joined(way a, way b) {
-  if (a == way::none || a == b) return b;
-  return b == way::none ? a : way::inout;
-}
-
 struct part {
   way how;
-  std::size_t first, count;  // of the program's words
+  std::size_t first, count;          // of the program's words; of a tile, those of its first row
+  std::size_t rows = 1, stride = 0;  // not 0: a tile, of the matrix that begins with the first word
+
+  bool is_tile() const { return stride != 0; }
+  std::string text() const {
+    const std::string row = "[" + std::to_string(first) + "," + std::to_string(first + count) + ")";
+    return is_tile() ? row + "x" + std::to_string(rows) + "/" + std::to_string(stride) : row;
+  }
 };
 struct task {
   std::vector<way> data;
   std::vector<part> parts;
   bool yields = false, fails = false;
 };
+enum class creator : std::uint8_t { program, task, scope, own_scope };
+constexpr std::array creator_names{"program", "task", "scope of a task", "scope of a task, with dependences of its own"};
+
 struct program {
   std::size_t data = 0, words = 0;
-  bool in_task = false;
+  creator by = creator::program;
   std::vector<task> tasks;
 
   std::string text() const {
-    std::string all = in_task ? "created by a task\n" : "created by the program\n";
+    std::string all = std::string("created by a ") + creator_names[static_cast<std::size_t>(by)] + "\n";
     for (std::size_t t = 0; t < tasks.size(); t++) {
       all += "task " + std::to_string(t) + ":";
       for (std::size_t d = 0; d < data; d++)
         if (tasks[t].data[d] != way::none)
-          all += std::string(" ") + names[static_cast<std::size_t>(tasks[t].data[d])] + " d" + std::to_string(d);
+          all += std::string(" ") + way_names[static_cast<std::size_t>(tasks[t].data[d])] + " d" + std::to_string(d);
       for (const part& p : tasks[t].parts)
-        all += std::string(" ") + names[static_cast<std::size_t>(p.how)] + " [" + std::to_string(p.first) + "," +
-               std::to_string(p.first + p.count) + ")";
+        all += std::string(" ") + way_names[static_cast<std::size_t>(p.how)] + " " + p.text();
       all += std::string(tasks[t].yields ? " yields" : "") + (tasks[t].fails ? " throws\n" : "\n");
     }
     return all;
@@ -70,20 +71,34 @@ class random_ways {
   way usual_ = way::in;
 };
 
-// `blocks`: ranges are always the same, and do not overlap.
+// Tiles of matrices whose rows have up to a certain number of words.
+part random_tile(std::mt19937_64& random, way how, std::size_t words, std::size_t longest) {
+  const std::size_t stride = between(random, 0, 3) == 0 ? between(random, 1, longest) : longest;
+  const std::size_t row = between(random, 0, words / stride - 1), column = between(random, 0, stride - 1);
+  return {how, row * stride + column, between(random, 1, stride - column), between(random, 1, words / stride - row),
+          stride};
+}
+
+// `blocks`: ranges are always the same, and do not overlap. There are no tiles then.
 program random_group_program(std::uint64_t seed, bool blocks, bool failures) {
   std::mt19937_64 random(seed);
   random_ways ways(random);
   program p;
   p.data = between(random, 0, 3);
   p.words = between(random, 1, 24);
-  p.in_task = between(random, 0, 1) == 0;
-  const std::size_t block = between(random, 1, p.words);
+  // A scope would end with its first failure.
+  p.by = static_cast<creator>(between(random, 0, failures ? 1 : 3));
+  const std::size_t block = between(random, 1, p.words), longest_row = between(random, 1, p.words);
+  const bool has_tiles = !blocks && between(random, 0, 1) == 0;
   for (std::size_t n = between(random, 1, 60); n > 0; n--) {
     task t;
     for (std::size_t d = 0; d < p.data; d++) t.data.push_back(between(random, 0, 2) == 0 ? ways.next() : way::none);
     std::vector<std::size_t> named;
     for (std::size_t k = between(random, 0, 3); k > 0; k--) {
+      if (has_tiles && between(random, 0, 1) == 0) {
+        t.parts.push_back(random_tile(random, ways.next(), p.words, longest_row));
+        continue;
+      }
       std::size_t first = between(random, 0, p.words - 1);
       std::size_t count = between(random, 1, std::min<std::size_t>(6, p.words - first));
       if (blocks || between(random, 0, 1) == 0) {
@@ -107,7 +122,11 @@ constexpr std::size_t words_of_each = 3;  // of a datum; the first one is a mark
 std::vector<std::pair<std::size_t, way>> uses_of(const program& p, const task& t) {
   std::vector<way> all(p.words, way::none);
   for (const part& r : t.parts)
-    for (std::size_t i = r.first; i < r.first + r.count; i++) all[i] = joined(all[i], r.how);
+    for (std::size_t row = 0; row < r.rows; row++)
+      for (std::size_t i = 0; i < r.count; i++) {
+        way& here = all[r.first + row * r.stride + i];
+        here = joined(here, r.how);
+      }
   std::vector<std::pair<std::size_t, way>> uses;
   for (std::size_t i = 0; i < p.words; i++)
     if (all[i] != way::none) uses.emplace_back(i, all[i]);
@@ -198,27 +217,6 @@ class group_sequence {
   std::vector<state> data_, words_;
 };
 
-// Who is at work on a word. Marks order nothing, so that the thread sanitizer sees whether the runtime does.
-class word_marks {
- public:
-  explicit word_marks(std::size_t n) : marks_(n) {}
-  static bool enter(std::atomic_ref<word> mark, way how) {
-    const word before = mark.fetch_add(weight(how), std::memory_order_relaxed);
-    if (how == way::in) return before < weight(way::concurrent);
-    if (how != way::concurrent) return before == 0;
-    return before < weight(way::inout) && before % weight(way::concurrent) == 0;
-  }
-  static void leave(std::atomic_ref<word> mark, way how) { mark.fetch_sub(weight(how), std::memory_order_relaxed); }
-  std::atomic_ref<word> of(std::size_t i) { return std::atomic_ref(marks_[i]); }
-
- private:
-  static constexpr word weight(way how) {
-    if (how == way::in) return 1;
-    return how == way::concurrent ? word{1} << 20 : word{1} << 40;
-  }
-  std::vector<word> marks_;
-};
-
 class group_run {
  public:
   group_run(runtime& rt, const program& p)
@@ -231,7 +229,11 @@ class group_run {
     }
   }
   void create() {
-    for (std::size_t t = 0; t < p_.tasks.size(); t++) spawn(t);
+    std::optional<scope> own;
+    if (p_.by == creator::scope) own.emplace(rt_);
+    if (p_.by == creator::own_scope) own.emplace(rt_, dependences::own);
+    for (std::size_t t = 0; t < p_.tasks.size(); t++) spawn(own.has_value() ? &*own : nullptr, t);
+    if (own.has_value()) own->wait();
   }
   std::string difference(bool threw) const {
     if (beside_) return "tasks ran beside each other that must not";
@@ -261,36 +263,43 @@ class group_run {
       for (std::size_t d = 0; d < p_.data; d++)
         if (t.data[d] == how) some.push_back(data_[d]);
     } else {
-      for (const part& r : t.parts)
-        if (r.how == how) some.push_back(ref(std::span(words_).subspan(r.first, r.count)));
+      for (const part& r : t.parts) {
+        if (r.how != how || r.is_tile() != std::is_same_v<T, tiles>) continue;
+        if constexpr (std::is_same_v<T, ranges>) some.push_back(ref(std::span(words_).subspan(r.first, r.count)));
+        else some.push_back(ref(tile(words_.data(), r.stride, r.first / r.stride, r.rows, r.first % r.stride, r.count)));
+      }
     }
     return some;
   }
   using ranges = memory_range<word>;
+  using tiles = memory_tile<word>;
 
-  void spawn(std::size_t index) {
+  void spawn(scope* s, std::size_t index) {
     const task& t = p_.tasks[index];
     const auto d = [&](way how) { return chosen<data<word>>(t, how); };
     const auto r = [&](way how) { return chosen<ranges>(t, how); };
-    rt_.spawn(in(d(way::in)), out(d(way::out)), inout(d(way::inout)), commutative(d(way::commutative)),
-              concurrent(d(way::concurrent)), in(r(way::in)), out(r(way::out)), inout(r(way::inout)),
-              commutative(r(way::commutative)), concurrent(r(way::concurrent)),
-              [this, index](views<const word> read, views<word> written, views<word> updated, views<word> in_any_order,
-                            views<word> together, auto, auto, auto, auto, auto) {
-                std::vector<std::span<word>> blocks(p_.data);
-                std::array<std::size_t, names.size()> next{};
-                for (std::size_t k = 0; k < p_.data; k++) {
-                  const way how = p_.tasks[index].data[k];
-                  const std::size_t n = next[static_cast<std::size_t>(how)]++;
-                  // Who only reads changes the mark, which is no part of the value.
-                  if (how == way::in) blocks[k] = {const_cast<word*>(read[n].data()), read[n].size()};
-                  if (how == way::out) blocks[k] = written[n], std::ranges::fill(blocks[k], 0);
-                  if (how == way::inout) blocks[k] = updated[n];
-                  if (how == way::commutative) blocks[k] = in_any_order[n];
-                  if (how == way::concurrent) blocks[k] = together[n];
-                }
-                execute(index, blocks);
-              });
+    const auto m = [&](way how) { return chosen<tiles>(t, how); };
+    const auto spawn = [&](const auto&... all) { s != nullptr ? s->spawn(all...) : rt_.spawn(all...); };
+    spawn(in(d(way::in)), out(d(way::out)), inout(d(way::inout)), commutative(d(way::commutative)),
+          concurrent(d(way::concurrent)), in(r(way::in)), out(r(way::out)), inout(r(way::inout)),
+          commutative(r(way::commutative)), concurrent(r(way::concurrent)), in(m(way::in)), out(m(way::out)),
+          inout(m(way::inout)), commutative(m(way::commutative)), concurrent(m(way::concurrent)),
+          [this, index](views<const word> read, views<word> written, views<word> updated, views<word> in_any_order,
+                        views<word> together, auto...) {
+            std::vector<std::span<word>> blocks(p_.data);
+            std::array<std::size_t, way_names.size()> next{};
+            for (std::size_t k = 0; k < p_.data; k++) {
+              const way how = p_.tasks[index].data[k];
+              const std::size_t n = next[static_cast<std::size_t>(how)]++;
+              // Who only reads changes the mark, which is no part of the value.
+              if (how == way::in) blocks[k] = {const_cast<word*>(read[n].data()), read[n].size()};
+              if (how == way::out) blocks[k] = written[n], std::ranges::fill(blocks[k], 0);
+              if (how == way::inout) blocks[k] = updated[n];
+              if (how == way::commutative) blocks[k] = in_any_order[n];
+              if (how == way::concurrent) blocks[k] = together[n];
+            }
+            execute(index, blocks);
+          });
   }
 
   void execute(std::size_t index, const std::vector<std::span<word>>& blocks) {
@@ -333,7 +342,7 @@ std::string run(runtime& rt, const program& p) {
   watchdog dog(patience_s, "a program with groups");
   group_run r(rt, p);
   const bool threw = [&] {
-    if (!p.in_task) r.create();
+    if (p.by == creator::program) r.create();
     else rt.spawn([&] { r.create(); });
     try {
       rt.wait();

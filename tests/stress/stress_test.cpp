@@ -1,30 +1,11 @@
 // Everything at once: many threads that spawn on shared data, with nested scopes, streams, user memory, views, tasks
 // that throw and scopes that are cancelled; and runtimes that come and go. All must end, and all counts must match.
-#include "tests/support/support.hpp"
+#include "tests/stress/stress.hpp"
 
 #include <algorithm>
 
 namespace weir::test {
 namespace {
-
-using clock = std::chrono::steady_clock;
-
-// How long each test goes on.
-std::chrono::duration<double> budget() {
-  const char* text = std::getenv("WEIR_STRESS_SECONDS");
-  return std::chrono::duration<double>(text != nullptr ? std::strtod(text, nullptr) : 1.5);
-}
-int patience() { return static_cast<int>(budget().count()) + 60; }
-
-runtime_options random_options(std::mt19937_64& random) {
-  runtime_options o;
-  o.policy = policy_names()[between(random, 0, policy_names().size() - 1)];
-  o.workers = static_cast<int>(between(random, 1, 8));
-  const char* machines[] = {"", "nodes:2 cpus:1", "nodes:4 cpus:2", "nodes:8 cpus:1"};
-  o.machine = machines[between(random, 0, 3)];
-  if (between(random, 0, 2) == 0) o.backlog = between(random, 1, 200);
-  return o;
-}
 
 // What all threads of a round work on, and what must come of it.
 struct shared_world {
