@@ -60,7 +60,6 @@ bool windows::add(flow::frame& f) {
   frames_.push_back(&f);
   size_.store(frames_.size(), std::memory_order_relaxed);
   misplaced_ns_.store(misplaced_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
-  tasks_.store(tasks_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (is_new) seen_all_at_ = std::max(2 * frames_.size(), least_tasks_per_worker * static_cast<std::size_t>(workers_));
   const std::size_t most = wanted();
   if (most == 0) cut_.store(true, std::memory_order_relaxed);  // it was marked when windows were wanted still
@@ -120,15 +119,27 @@ windows::taken windows::take() {
 bool windows::plan(flow::ready_list& ready) {
   if (planning_.exchange(true, std::memory_order_acquire)) return false;
   const taken t = take();
-  if (!t.frames.empty()) {
-    task_window w = window_builder(machine_, user_memory_, t.frames, t.nodes, t.cut).take();
-    show(policy_, w, said_);
-    most_.store(policy_.window(), std::memory_order_relaxed);
-    release(t, w, ready);
-    windows_.store(windows_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  if (!t.frames.empty()) place_all(t, ready);
   planning_.store(false, std::memory_order_release);
   return !t.frames.empty();
+}
+
+// Tasks that were created before the last window was placed are asked about one by one when they are ready.
+void windows::place_all(const taken& t, flow::ready_list& ready) {
+  if (wanted() == 0) return release(t, std::vector<int>(t.frames.size(), policy::here), ready, t.frames.size());
+  task_window w = window_builder(machine_, user_memory_, t.frames, t.nodes, t.cut).take();
+  show(policy_, w, said_);
+  most_.store(policy_.window(), std::memory_order_relaxed);
+  windows_.store(windows_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  std::vector<int> nodes;
+  for (std::size_t i = 0; i < w.size(); i++) {
+    const int n = w.node(i);
+    const bool has_workers = n >= 0 && n < machine_.nodes && machine_.has_worker[static_cast<std::size_t>(n)] != 0;
+    nodes.push_back(has_workers ? n : policy::here);
+  }
+  const std::size_t placed = wanted() == 0 ? w.size() : w.kept_from();
+  tasks_.store(tasks_.load(std::memory_order_relaxed) + placed, std::memory_order_relaxed);
+  release(t, nodes, ready, placed);
 }
 
 // Node by node in turn, so that none waits for its first task until the others have all of theirs. Returns how many
@@ -153,23 +164,17 @@ std::size_t windows::let_go(flow::ready_list& ready) {
   return left;
 }
 
-void windows::release(const taken& t, const task_window& w, flow::ready_list& ready) {
-  const std::size_t end = wanted() == 0 ? w.size() : w.kept_from();
-  const auto node_of = [&](std::size_t i) {
-    const int n = w.node(i);
-    return n < machine_.nodes && n >= 0 && machine_.has_worker[static_cast<std::size_t>(n)] ? n : policy::here;
-  };
+void windows::release(const taken& t, const std::vector<int>& nodes, flow::ready_list& ready, std::size_t end) {
   for (std::size_t i = 0; i < end; i++) {
-    const int n = node_of(i);
     flow::frame& f = *t.frames[i];
-    const std::int16_t affinity = n < 0 ? detail::node_unknown : flow::planned_on(n);
+    const std::int16_t affinity = nodes[i] < 0 ? detail::node_unknown : flow::planned_on(nodes[i]);
     // Before it may run, and its parts are gone.
     for (flow::frame* p = flow::parts_of(f); p != nullptr; p = p->next) flow::set_affinity(*p, affinity);
     flow::set_affinity(f, affinity);
   }
   std::lock_guard guard(lock_);
   // In front of those that were created meanwhile.
-  for (std::size_t i = end; i < w.size(); i++) kept_nodes_.push_back(node_of(i));
+  kept_nodes_.assign(nodes.begin() + static_cast<std::ptrdiff_t>(end), nodes.end());
   frames_.insert(frames_.begin(), t.frames.begin() + static_cast<std::ptrdiff_t>(end), t.frames.end());
   size_.store(frames_.size(), std::memory_order_relaxed);
   const std::size_t left = let_go(ready);

@@ -51,7 +51,7 @@ class windows {
 
   // So far.
   struct counts {
-    std::uint64_t windows = 0, tasks = 0;  // a task that was kept counts once
+    std::uint64_t windows = 0, tasks = 0;  // that were placed: a task that was kept counts once
   };
   counts so_far() const { return {windows_.load(std::memory_order_relaxed), tasks_.load(std::memory_order_relaxed)}; }
   std::size_t wanted() const { return most_.load(std::memory_order_relaxed); }
@@ -67,7 +67,9 @@ class windows {
   };
   taken take();
   std::size_t let_go(flow::ready_list& ready);
-  void release(const taken&, const task_window&, flow::ready_list& ready);
+  void place_all(const taken&, flow::ready_list& ready);
+  // Those before `end`; the others are kept for the next window.
+  void release(const taken&, const std::vector<int>& nodes, flow::ready_list& ready, std::size_t end);
 
   policy& policy_;
   const policy_machine& machine_;
