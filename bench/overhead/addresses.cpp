@@ -1,6 +1,6 @@
-// Programs whose tasks name their own memory in ways that the patterns do not: at random, in ever new places, as blocks of
-// other sizes from time to time, as many parts. Nothing is measured here: callgrind counts their instructions, to see
-// what the constants of src/flow are worth (README.md there, "Constants").
+// Programs whose tasks name their own memory in ways that the patterns do not: at random, in ever new places, as blocks
+// of other sizes from time to time, as many parts. Nothing is measured here: callgrind counts their instructions, to
+// see what the constants of src/flow are worth (README.md there, "Constants").
 //
 //   overhead-addresses PROGRAM TASKS [K]
 #include <weir/weir.hpp>
@@ -48,7 +48,9 @@ void random_in_new_places(weir::scope& s, number i, number) {
   i % 3 == 0 ? s.spawn(in(some), nothing) : s.spawn(inout(some), nothing);
 }
 // New lines, in K places in turn.
-void new_lines(weir::scope& s, number i, number k) { s.spawn(out(range((i % k << 24) + i / k * line, line)), nothing); }
+void new_lines(weir::scope& s, number i, number k) {
+  s.spawn(out(range((i % k << 24) + i / k * line, line)), nothing);
+}
 // K lines again and again.
 void again(weir::scope& s, number, number k) { s.spawn(inout(range(between(0, k - 1) * line, line)), nothing); }
 // K parts in turn, and then all of them at once.
@@ -93,7 +95,8 @@ const std::map<std::string_view, program> programs{
 
 int refuse() {
   std::fprintf(stderr, "usage: overhead-addresses PROGRAM TASKS [K], K at least 1, PROGRAM one of");
-  for (const auto& [name, create] : programs) std::fprintf(stderr, " %.*s", static_cast<int>(name.size()), name.data());
+  for (const auto& [name, create] : programs)
+    std::fprintf(stderr, " %.*s", static_cast<int>(name.size()), name.data());
   std::fprintf(stderr, "\n");
   return 2;
 }

@@ -98,7 +98,9 @@ class onetbb_under_test final : public runtime_under_test {
 
 int main(int argc, char** argv) {
   return measure_main(argc, argv, {.runtime = "onetbb",
-                                   .has = [](const pattern& p) { return !p.by_address() && !p.creators && !p.has_groups(); },
+                                   .has = [](const pattern& p) {
+                                     return !p.by_address() && !p.creators && !p.has_groups();
+                                   },
                                    .has_policies = false,
                                    .start = [](const options& o) -> std::unique_ptr<runtime_under_test> { return std::make_unique<onetbb_under_test>(o); }});
 }

@@ -73,7 +73,10 @@ class weir_under_test final : public runtime_under_test {
     if (w.what->shape != form::grid) return;
     for (auto& row : rows_) {
       row.clear();
-      for (std::uint32_t i = 0; i < w.graph->width(); i++) row.push_back(w.what->has_groups() ? runtime_.make_data(std::vector<int>(1)) : runtime_.make_data<int>(1));
+      for (std::uint32_t i = 0; i < w.graph->width(); i++) {
+        if (w.what->has_groups()) row.push_back(runtime_.make_data(std::vector<int>(1)));  // updated by the first task
+        else row.push_back(runtime_.make_data<int>(1));
+      }
     }
   }
 

@@ -19,6 +19,9 @@ struct part {
   std::size_t rows = 1, stride = 0;  // not 0: a tile, of the matrix that begins with the first word
 
   bool is_tile() const { return stride != 0; }
+  tile<word> as_tile(word* matrix) const {
+    return {matrix, stride, first / stride, rows, first % stride, count};
+  }
   std::string text() const {
     const std::string row = "[" + std::to_string(first) + "," + std::to_string(first + count) + ")";
     return is_tile() ? row + "x" + std::to_string(rows) + "/" + std::to_string(stride) : row;
@@ -30,7 +33,8 @@ struct task {
   bool yields = false, fails = false;
 };
 enum class creator : std::uint8_t { program, task, scope, own_scope };
-constexpr std::array creator_names{"program", "task", "scope of a task", "scope of a task, with dependences of its own"};
+constexpr std::array creator_names{"program", "task", "scope of a task",
+                                   "scope of a task, with dependences of its own"};
 
 struct program {
   std::size_t data = 0, words = 0;
@@ -266,7 +270,7 @@ class group_run {
       for (const part& r : t.parts) {
         if (r.how != how || r.is_tile() != std::is_same_v<T, tiles>) continue;
         if constexpr (std::is_same_v<T, ranges>) some.push_back(ref(std::span(words_).subspan(r.first, r.count)));
-        else some.push_back(ref(tile(words_.data(), r.stride, r.first / r.stride, r.rows, r.first % r.stride, r.count)));
+        else some.push_back(ref(r.as_tile(words_.data())));
       }
     }
     return some;

@@ -1,6 +1,6 @@
-// Commutative and concurrent accesses under stress: several creators name the same data, ranges and tiles in every way,
-// while tasks throw, scopes are cancelled, views are held, and tasks that hold tokens wait for others. Who comes first is
-// unknown, but nothing runs beside what it must not, and no addition is lost.
+// Commutative and concurrent accesses under stress: several creators name the same data, ranges and tiles in every
+// way, while tasks throw, scopes are cancelled, views are held, and tasks that hold tokens wait for others. Who comes
+// first is unknown, but nothing runs beside what it must not, and no addition is lost.
 #include "tests/stress/stress.hpp"
 #include "tests/support/ways.hpp"
 
@@ -57,7 +57,8 @@ struct piece {
 
   bool is_tile() const { return stride_of_matrix != 0; }
   std::string text() const {
-    const std::string row = std::string(name_of(how)) + " [" + std::to_string(first) + "," + std::to_string(first + count) + ")";
+    const std::string end = std::to_string(first + count);
+    const std::string row = std::string(name_of(how)) + " [" + std::to_string(first) + "," + end + ")";
     return is_tile() ? row + "x" + std::to_string(rows) + "/" + std::to_string(stride_of_matrix) : row;
   }
   memory_range<word> as_range(board& b) const { return ref(std::span(b.memory).subspan(first, count)); }
@@ -135,9 +136,11 @@ class group_body {
   // All but concurrent tasks see what was added, for nobody adds meanwhile.
   void look() {
     for (std::size_t d = 0; d < data_count; d++)
-      if (t_.data[d] != way::none && t_.data[d] != way::concurrent) compare(blocks_[d][sum_word], added_to(blocks_[d]), "d", d);
+      if (t_.data[d] != way::none && t_.data[d] != way::concurrent)
+        compare(blocks_[d][sum_word], added_to(blocks_[d]), "d", d);
     for (std::size_t i = 0; i < words_in_memory; i++)
-      if (uses_[i] != way::none && uses_[i] != way::concurrent) compare(b_.memory[i], b_.added_to_memory[i], "word ", i);
+      if (uses_[i] != way::none && uses_[i] != way::concurrent)
+        compare(b_.memory[i], b_.added_to_memory[i], "word ", i);
   }
   void compare(word seen, word added, const char* what, std::size_t i) {
     if (seen != added)
@@ -172,7 +175,8 @@ class group_body {
     } catch (const task_cancelled&) {
       return;  // with this task's scope
     }
-    if (x.read()[0] != 3 || y != 3) b_.note_wrong("children's " + std::to_string(x.read()[0]) + " and " + std::to_string(y));
+    const word in_x = x.read()[0];
+    if (in_x != 3 || y != 3) b_.note_wrong("children added " + std::to_string(in_x) + " and " + std::to_string(y));
   }
 
   board& b_;
@@ -269,9 +273,10 @@ class creator {
     }
     if (chance(70)) return {how, between(random_, 0, 1) * 4 * stride + between(random_, 0, 1) * 4, 4, 4, stride};
     const std::size_t length = chance(80) ? stride : other_stride;
-    const std::size_t row = between(random_, 0, words_in_memory / length - 1), column = between(random_, 0, length - 1);
-    return {how, row * length + column, between(random_, 1, length - column),
-            between(random_, 1, words_in_memory / length - row), length};
+    const std::size_t all_rows = words_in_memory / length;
+    const std::size_t row = between(random_, 0, all_rows - 1), column = between(random_, 0, length - 1);
+    return {how, row * length + column, between(random_, 1, length - column), between(random_, 1, all_rows - row),
+            length};
   }
   std::shared_ptr<group_task> random_task(bool may_fail) {
     auto t = std::make_shared<group_task>();
@@ -403,8 +408,8 @@ struct never_fed {
   std::shared_ptr<int> token = std::make_shared<int>(0);
 };
 
-// Some tasks of a group wait for a stream that nobody feeds. The others run, what comes after the group does not, until
-// somebody writes what the group had.
+// Some tasks of a group wait for a stream that nobody feeds. The others run, what comes after the group does not,
+// until somebody writes what the group had.
 template <class Named, class Group>
 void give_some_up(runtime& rt, std::mt19937_64& random, const Named& named, const Group& group) {
   never_fed n{.stuck = between(random, 0, 10), .fine = between(random, 0, 30)};
