@@ -11,6 +11,9 @@ namespace weir::place {
 namespace {
 
 constexpr double line_bytes = 64;
+// Tasks. Fewer: a program whose first tasks are few has its arrays placed one by one. More: tasks that could follow what
+// is placed wait for a window.
+constexpr std::size_t enough_per_worker = 8;
 
 // What reading costs more than at home, as the mean of both directions, in units of the nearest; and that unit in ns a
 // byte.
@@ -39,7 +42,8 @@ class planning::in_pieces {
       : w_(w), dealt_(dealt), room_(capacity.size(), 0), of_new_(w.size(), policy::here) {
     const double work = std::accumulate(w.cost_ns().begin(), w.cost_ns().end(), 0.0);
     const double level = filled_to(capacity, dealt, work);
-    for (std::size_t n = 0; n < capacity.size(); n++) room_[n] = std::max(0.0, level * capacity[n] - dealt[n]);
+    for (std::size_t n = 0; n < capacity.size(); n++)
+      room_[n] = capacity[n] > 0 ? std::max(0.0, level * capacity[n] - dealt[n]) : nowhere;
     deal_pages(pages);
   }
   // Of a task that belongs there.
@@ -47,6 +51,8 @@ class planning::in_pieces {
   int deal(std::size_t task) { return of_new_[task] >= 0 ? of_new_[task] : next(cost(task)); }
 
  private:
+  static constexpr double nowhere = -1e300;  // no room: a node without workers
+
   double cost(std::size_t task) const { return static_cast<double>(w_.cost_ns()[task]); }
   // All that begin on the same page go together.
   void deal_pages(dealing& pages) {
@@ -71,9 +77,12 @@ class planning::in_pieces {
     }
   }
   int next(double ns) {
-    while (node_ + 1 < room_.size() && room_[node_] < ns / 2) node_++;
-    add(ns, static_cast<int>(node_));
-    return static_cast<int>(node_);
+    while (node_ < room_.size() && room_[node_] < ns / 2) node_++;
+    // Larger than what is left of any share: where most is left.
+    const auto most = static_cast<std::size_t>(std::max_element(room_.begin(), room_.end()) - room_.begin());
+    const std::size_t node = node_ < room_.size() ? node_ : most;
+    add(ns, static_cast<int>(node));
+    return static_cast<int>(node);
   }
   void add(double ns, int node) {
     room_[static_cast<std::size_t>(node)] -= ns;
@@ -231,7 +240,7 @@ class planning::divisions {
 
 planning::planning(policy_parameters& p, how h)
     : how_(h),
-      window_(p.count("window", 4096, 2, 10'000'000, "tasks that are seen together before they run")),
+      window_(p.count("window", 1024, 2, 10'000'000, "tasks that are seen together before they run")),
       overlap_(h == how::again ? p.count("overlap", window_ / 4, 0, window_ - 1,
                                          "of those, the last ones, which the next window has, too")
                                : 0),
@@ -245,6 +254,7 @@ void planning::begin(const policy_machine& m) {
   onto_.capacity.assign(static_cast<std::size_t>(m.nodes), 0);
   for (const int n : m.node_of_worker) onto_.capacity[static_cast<std::size_t>(n)]++;
   cost_of_byte_ = distances_of(m, onto_.distance);
+  workers_ = m.node_of_worker.size();
   dealt_.assign(onto_.capacity.size(), 0);
 }
 
@@ -252,7 +262,7 @@ void planning::divide(task_window& w) {
   if (w.links().empty() && w.bonds().empty()) return deal_in_order(w);
   const std::vector<int> part = divisions(*this, w).best();
   for (std::size_t i = 0; i < w.size(); i++) w.place(i, part[i]);
-  if (how_ == how::once) over_.store(!w.links().empty(), std::memory_order_relaxed);
+  note_placed(w);
   if (w.size() > overlap_) w.keep_from(w.size() - overlap_);
 }
 
@@ -261,6 +271,15 @@ void planning::divide(task_window& w) {
 void planning::deal_in_order(task_window& w) {
   in_pieces pieces(onto_.capacity, dealt_, pages_, w);
   for (std::size_t i = 0; i < w.size(); i++) w.place(i, pieces.deal(i));
+  note_placed(w);
+}
+
+// Enough, for who divides once: what has something in common is divided, or most of what is new is dealt out, and tasks
+// that come can follow it.
+void planning::note_placed(const task_window& w) {
+  placed_ += w.size();
+  if (how_ == how::once && (!w.links().empty() || placed_ >= enough_per_worker * workers_))
+    over_.store(true, std::memory_order_relaxed);
 }
 
 policy::wish planning::as_planned(const task_view& task, int node) {

@@ -33,6 +33,7 @@ class planning {
   class divisions;
   class in_pieces;
   void deal_in_order(task_window&);
+  void note_placed(const task_window&);
 
   const how how_;
   const std::size_t window_, overlap_;
@@ -43,6 +44,7 @@ class planning {
   double cost_of_byte_ = 0;  // ns, from the nearest other node
   std::vector<double> dealt_;  // ns of tasks that were placed on each node
   dealing pages_;
+  std::size_t placed_ = 0, workers_ = 1;  // tasks; those that there are
   atomic<bool> over_{false};
 };
 

@@ -48,6 +48,7 @@ class test_task {
       a.bytes = inputs[i].bytes;
       flow::version& read = sources_[i].left_behind;
       read.node = static_cast<std::int16_t>(inputs[i].node);
+      read.waiters.store(flow::version::published_mark(), std::memory_order_relaxed);
       read.frame_offset = static_cast<std::uint32_t>(reinterpret_cast<char*>(&read) -
                                                      reinterpret_cast<char*>(&sources_[i].producer));
       a.source = &read;
@@ -77,6 +78,10 @@ class test_task {
   test_task& operator=(const test_task&) = delete;
 
   flow::frame* get() { return frame_; }
+  test_task& of_function(const detail::task_ops& ops) {
+    frame_->ops = &ops;
+    return *this;
+  }
 
  private:
   // Of an access whose task's records say nothing of its own.

@@ -77,28 +77,33 @@ std::uint64_t bytes_named(flow::frame& f) {
 void window_builder::add_all_of(std::uint32_t task, flow::frame& f) {
   made_.bytes_[task] = bytes_named(f);
   made_.cost_ns_[task] = cost_of(f);
-  flow::for_each_source(f, [&](flow::version& v, std::uint64_t bytes) { add_source(task, v, bytes); });
-  if (flow::names_user_memory(&f)) add_places(task, f);
+  std::uint64_t there = 0, awaited = 0;
+  flow::for_each_source(f, [&](flow::version& v, std::uint64_t bytes) {
+    (add_source(task, v, bytes) ? awaited : there) += bytes;
+  });
+  // Where its memory lies need not be looked up if others write most of it before: it will be where those are placed.
+  if (flow::names_user_memory(&f) && there >= awaited) add_places(task, f);
 }
 
 // A version that is there was not written by a task of the window, for none of those has run. One that is not has a
 // writer that is alive.
-void window_builder::add_source(std::uint32_t task, flow::version& v, std::uint64_t bytes) {
+bool window_builder::add_source(std::uint32_t task, flow::version& v, std::uint64_t bytes) {
   const bool of_range = v.kind == detail::version_kind::range || v.kind == detail::version_kind::ground;
   if (v.published()) {
     if (!of_range && v.node >= 0) made_.bonds_.push_back({task, v.node, bytes});
-    return;
+    return false;
   }
   const writer w = writer_of(v);
   if (w.is_group) {
     const auto [first, is_new] = first_of_group_.try_emplace(w.task, task);
     if (!is_new && first->second != task) made_.links_.push_back({first->second, task, bytes});
-    return;
+    return true;
   }
   if (const int from = numbers_.of(w.task); from >= 0)
     made_.links_.push_back({static_cast<std::uint32_t>(from), task, bytes});
   else if (const int node = flow::placed_node(*w.of_version); node >= 0)
     made_.bonds_.push_back({task, node, bytes});
+  return true;
 }
 
 // Memory of the program's own stays where it is.

@@ -23,7 +23,8 @@ class window_builder {
 
  private:
   void add_all_of(std::uint32_t task, flow::frame&);
-  void add_source(std::uint32_t task, flow::version&, std::uint64_t bytes);
+  // Whether the version is still to be written.
+  bool add_source(std::uint32_t task, flow::version&, std::uint64_t bytes);
   void add_places(std::uint32_t task, flow::frame&);
   std::uint64_t cost_of(flow::frame&) const;
 

@@ -355,7 +355,8 @@ class Refusals(InFolder):
 
     def test_what_comes_with_weir(self):
         for name, machines in (("pact16", ["opteron-64", "sgi-192", "epyc-nps4", "host"]), ("demo", ["opteron-64"]),
-                               ("shapes", ["opteron-64", "sgi-192"])):
+                               ("shapes", ["opteron-64", "sgi-192"]),
+                               ("rip", ["altix-uv100-2b", "opteron-64", "sgi-192"])):
             for machine in machines:
                 for quick in ([], ["--quick"]):
                     done = subprocess.run([WEIR, "eval", name, "--machine", machine, "--dry-run", *quick], capture_output=True, text=True, check=False)

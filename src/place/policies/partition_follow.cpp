@@ -3,8 +3,8 @@
 // of data transfer in task-based programming models, master thesis, UPC 2016 (hdl:2117/89943), section II.B of its
 // short version.
 //
-// The first window is the first whose tasks have anything in common: those that only write, before a barrier, say
-// nothing of what comes. Such are dealt out in the order in which they were created.
+// Tasks that have nothing in common, such as those that write arrays before a barrier, say nothing of what comes: they
+// are dealt out in pieces, by address or as they were created, and what comes can follow that.
 #include "place/built_in.hpp"
 #include "place/following.hpp"
 #include "place/planning.hpp"
