@@ -163,7 +163,7 @@ class runtime {
     if constexpr (takes_scope && kept)
       s.spawn([&s, program = program_type(std::forward<F>(body))]() mutable { program(s); });
     else if constexpr (callable && kept) s.spawn(std::forward<F>(body));
-    s.wait_for_workers();
+    s.wait_for_workers(takes_scope);
   }
   template <class Call = void>
   void run(detail::anything, detail::anything, detail::anything = 0, detail::anything = 0) {

@@ -69,7 +69,8 @@ class scope {
   void end_ranges() noexcept;
   template <class WaitFor>
   void wait_by(WaitFor&&);
-  void wait_for_workers();  // in no task the calling thread executes nothing meanwhile
+  // In no task the calling thread executes nothing meanwhile. `for_others`: than one task without data.
+  void wait_for_workers(bool for_others);
 
   detail::runtime_state* runtime_;
   detail::scope_state state_;

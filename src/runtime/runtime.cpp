@@ -417,8 +417,8 @@ void scope::wait() {
   if (runtime_->engine.is_over(state_)) [[likely]] return;
   wait_by([this](engine::engine& e) { e.wait_for(state_); });
 }
-void scope::wait_for_workers() {
-  wait_by([this](engine::engine& e) { e.wait_for_workers(state_); });
+void scope::wait_for_workers(bool for_others) {
+  wait_by([this, for_others](engine::engine& e) { e.wait_for_workers(state_, for_others); });
 }
 
 namespace this_task {

@@ -87,7 +87,10 @@ class engine {
   // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like.
   // A worker executes other tasks meanwhile, a guest those that it may, in the place of a worker that is not busy. Throws deadlock_error if that can no longer happen; who must
   // not be left before (may_fail is false) waits until others have been given up. `of`: if it is a scope that is waited for.
-  void wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail = true, const scope_state* of = nullptr);
+  // `windows`: none, if what is waited for is in no window of tasks, and the thread will create others afterwards.
+  enum class windows_to_wait_for : std::uint8_t { any, none };
+  void wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail = true,
+                  const scope_state* of = nullptr, windows_to_wait_for windows = windows_to_wait_for::any);
   // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
   // the worker's stack has no room for executing another one, and there is no thread or memory for another stack.
   void throw_if_unable_to_wait() {
@@ -114,8 +117,8 @@ class engine {
   }
   // Waits for all tasks of a scope; in a task of that scope: for all others.
   void wait_for(scope_state&, bool may_fail = true);
-  // The same, but who is in no task leaves them all to workers.
-  void wait_for_workers(scope_state&);
+  // The same, but who is in no task leaves them all to workers. `for_others`: than a task without data, which is in no window.
+  void wait_for_workers(scope_state&, bool for_others);
   // Tells threads of the program that sleep to look again.
   void notify_waiters();
   // As notify_waiters, and workers that wait inside a task look again, too.
@@ -279,7 +282,8 @@ class engine {
   }
   [[gnu::noinline]] void help_until_complete(slot*, scope_state&, bool may_fail);
   void wait_for_scope_of_others(const slot*, scope_state&, bool may_fail);
-  void sleep_until_complete(const slot*, scope_state&, bool may_fail);
+  void sleep_until_complete(const slot*, scope_state&, bool may_fail,
+                            windows_to_wait_for windows = windows_to_wait_for::any);
   // For threads that have their turn in a place, at a boundary between two tasks. True: another one had it meanwhile.
   class part_of_thread;
   void gives_place_away(slot&);

@@ -154,7 +154,8 @@ void engine::throw_if_no_stack_is_left(const slot& s) {
 // By who is about to wait: what it waits for may be in the window, and it creates nothing meanwhile.
 class engine::waits_for_window {
  public:
-  explicit waits_for_window(engine& e) : in_(e.windows_) {
+  explicit waits_for_window(engine& e, windows_to_wait_for which = windows_to_wait_for::any)
+      : in_(which == windows_to_wait_for::any ? e.windows_ : nullptr) {
     if (in_ == nullptr) [[likely]] return;
     in_->add_waiting(1);
     e.cut_window_now();
@@ -224,9 +225,10 @@ void engine::wait_for_scope_of_others(const slot* s, scope_state& scope, bool ma
   wait_until([&scope] { return scope.complete_for_others(); }, permission::for_scope(scope), may_fail, &scope);
 }
 
-void engine::wait_for_workers(scope_state& scope) {
+void engine::wait_for_workers(scope_state& scope, bool for_others) {
   if (in_task()) return wait_for(scope);
-  if (!scope.complete()) sleep_until_complete(current_if_any(), scope, true);
+  const auto windows = for_others ? windows_to_wait_for::any : windows_to_wait_for::none;
+  if (!scope.complete()) sleep_until_complete(current_if_any(), scope, true, windows);
 }
 
 void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
@@ -254,9 +256,9 @@ void engine::help_until_complete(slot* s, scope_state& scope, bool may_fail) {
 }
 
 // Who is in a task executes others meanwhile.
-void engine::sleep_until_complete(const slot* s, scope_state& scope, bool may_fail) {
+void engine::sleep_until_complete(const slot* s, scope_state& scope, bool may_fail, windows_to_wait_for windows) {
   const counted_waiter counted(scope, counted_waiter::as::waiter, s);
-  wait_until([&scope] { return scope.complete(); }, permission::for_none(), may_fail, &scope);
+  wait_until([&scope] { return scope.complete(); }, permission::for_none(), may_fail, &scope, windows);
 }
 
 namespace {
@@ -315,9 +317,10 @@ void engine::help_until(slot& s, const std::function<bool()>& done, bool may_fai
   }
 }
 
-void engine::wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail, const scope_state* of) {
+void engine::wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail,
+                        const scope_state* of, windows_to_wait_for windows) {
   throw_if_forked();
-  const waits_for_window here(*this);
+  const waits_for_window here(*this, windows);
   slot* const s = current_if_any();  // a thread that can have none may wait all the same
   if (s != nullptr && s->depth > 0) {
     return help_until(*s, done, may_fail, of != nullptr ? permission::for_scope(*of) : of_guest);
