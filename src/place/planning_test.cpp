@@ -14,7 +14,7 @@ namespace weir::place {
 namespace {
 
 using detail::access_mode;
-constexpr std::uintptr_t base = std::uintptr_t{1} << 40;
+constexpr std::uintptr_t array = std::uintptr_t{1} << 40;
 
 class planned : public testing::Test {
  protected:
@@ -38,7 +38,7 @@ class planned : public testing::Test {
   }
   std::unique_ptr<test_task> writes(std::uint64_t first_byte, std::uint64_t bytes) {
     return std::make_unique<test_task>(std::vector<part>{}, std::vector<part>{},
-                                       std::vector<range>{{base + first_byte, bytes, access_mode::out}});
+                                       std::vector<range>{{array + first_byte, bytes, access_mode::out}});
   }
   static std::vector<test_task*> pointers(const std::vector<std::unique_ptr<test_task>>& all) {
     std::vector<test_task*> p;

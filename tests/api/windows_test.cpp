@@ -80,7 +80,7 @@ class nonsense_of_windows final : public policy {
  private:
   const std::uint64_t kind_;
 };
-const policy_registration<nonsense_of_windows> nonsense_is_here("test-nonsense-of-windows");
+const policy_registration<nonsense_of_windows> nonsense_of_windows_is_here("test-nonsense-of-windows");
 
 // Each step adds its neighbours to each element; what comes out does not depend on who runs what.
 std::vector<long> steps_by(runtime& rt, int width, int steps) {
