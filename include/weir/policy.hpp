@@ -144,7 +144,8 @@ class task_window {
 
   // -1: place() is asked when it is ready. Throws usage_error for a node that there is not.
   void place(std::size_t i, int node);
-  // Tasks from this one on are seen again, in the next window. Not of one that is cut: nobody waits for those.
+  // Tasks from this one on are seen again, in the next window; the first never is. Of one that is cut none are kept, for
+  // somebody waits for them.
   void keep_from(std::size_t i);
   std::size_t kept_from() const { return kept_from_; }
 

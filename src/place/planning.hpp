@@ -5,6 +5,7 @@
 
 #include "partition/partition.hpp"
 #include "place/dealing.hpp"
+#include "place/following.hpp"
 #include "place/place.hpp"
 
 #include <cstddef>
@@ -46,6 +47,29 @@ class planning {
   dealing pages_;
   std::size_t placed_ = 0, workers_ = 1;  // tasks; those that there are
   atomic<bool> over_{false};
+};
+
+// What divides windows, and has all tasks that are in none, or came after the last one, follow their data.
+class dividing : public policy {
+ public:
+  void begin(const policy_machine& m) override {
+    policy::begin(m);
+    plans_.begin(m);
+    follows_.begin(m);
+  }
+  std::size_t window() const override { return plans_.window(); }
+  void created(task_window& w) override { plans_.divide(w); }
+  wish place(const task_view& task, const asker& who) override {
+    const int node = task.planned();
+    return node >= 0 ? planning::as_planned(task, node) : follows_.place(task, who);
+  }
+
+ protected:
+  dividing(policy_parameters& p, planning::how h) : plans_(p, h), follows_(1, plans_.seed()) {}
+
+ private:
+  planning plans_;
+  following follows_;
 };
 
 }  // namespace weir::place

@@ -48,7 +48,7 @@ void task_window::place(std::size_t i, int node) {
   nodes_[i] = node;
 }
 
-void task_window::keep_from(std::size_t i) { kept_from_ = cut_ ? size() : std::min(i, size()); }
+void task_window::keep_from(std::size_t i) { kept_from_ = cut_ ? size() : std::clamp<std::size_t>(i, 1, size()); }
 
 void task_view::visit_inputs(void (*f)(void*, const part&), void* to) const {
   bool updated = false;

@@ -5,18 +5,20 @@
 #include "place/window_builder.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace weir::place {
 namespace {
 
-// What a plan saves is saved again each time that data are used where they were placed. With 1, workers that have nothing
-// to do at the beginning cut windows of a few tasks, which decide where arrays lie for good.
+// What a plan saves is saved again each time that data are used where they were placed. With 1, workers that have
+// nothing to do at the beginning cut windows of a few tasks, which decide where arrays lie for good.
 constexpr std::uint64_t uses_expected = 8;
 
-// A window that ends before it is full has at least so many. Fewer: a program that begins with few data is planned by what
-// it does with those.
+// A window that ends before it is full has at least so many. Fewer: a program that begins with few data is planned by
+// what it does with those.
 constexpr std::size_t least_tasks_per_worker = 8;
 
 // Over all pairs of nodes with workers.
@@ -37,7 +39,8 @@ double mean_far_ns_per_byte(const policy_machine& m) {
 }  // namespace
 
 windows::windows(policy& p, const policy_machine& m)
-    : policy_(p), machine_(m), far_ns_per_byte_(mean_far_ns_per_byte(m)), most_(p.window()) {}
+    : policy_(p), machine_(m), far_ns_per_byte_(mean_far_ns_per_byte(m)), most_(p.window()),
+      going_to_(static_cast<std::size_t>(m.nodes) + 1) {}
 
 // Whether it is the first to name what it writes. Of data that is guessed: a task that only writes is.
 bool windows::names_new(flow::frame& f) {
@@ -53,11 +56,16 @@ bool windows::names_new(flow::frame& f) {
   return is_new;
 }
 
-bool windows::add(flow::frame& f) {
+bool windows::add(flow::frame& f, flow::ready_list& ready) {
   const bool is_new = names_new(f);
   const auto ns = static_cast<std::uint64_t>(static_cast<double>(bytes_named(f)) * far_ns_per_byte_);
   std::lock_guard guard(lock_);
-  frames_.push_back(&f);
+  try {
+    frames_.push_back(&f);
+  } catch (const std::bad_alloc&) {
+    leave_out(f, ready);
+    return false;
+  }
   size_.store(frames_.size(), std::memory_order_relaxed);
   misplaced_ns_.store(misplaced_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
   if (is_new) seen_all_at_ = std::max(2 * frames_.size(), least_tasks_per_worker * static_cast<std::size_t>(workers_));
@@ -67,13 +75,25 @@ bool windows::add(flow::frame& f) {
   return most == 0 || frames_.size() == most || frames_.size() == seen_all_at_;
 }
 
+// There is no memory to remember it: it is placed by itself. It may be held already.
+void windows::leave_out(flow::frame& f, flow::ready_list& ready) {
+  flow::set_affinity(f, detail::node_unknown);
+  flow::ready_list others;
+  while (flow::frame* const h = held_.pop()) {
+    if (h != &f) others.push(h);
+    else held_count_.store(held_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    if (h == &f) ready.push(h);
+  }
+  held_ = others;
+}
+
 // Who plans marks the tasks before it takes the list, under the same lock: so either it finds this one there, or this
 // one is seen to be placed.
 bool windows::hold_marked(flow::frame* f) {
   std::lock_guard guard(lock_);
   if (flow::affinity_of(*f) != flow::awaits_plan) return false;
-  held_.push_back(f);
-  held_count_.store(held_.size(), std::memory_order_relaxed);
+  held_.push(f);
+  held_count_.store(held_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return true;
 }
 
@@ -124,14 +144,28 @@ bool windows::plan(flow::ready_list& ready) {
   return !t.frames.empty();
 }
 
-// Tasks that were created before the last window was placed are asked about one by one when they are ready.
+// Tasks that were created before the last window was placed are asked about one by one when they are ready; so are all
+// of a window for which there is no memory.
 void windows::place_all(const taken& t, flow::ready_list& ready) {
-  if (wanted() == 0) return release(t, std::vector<int>(t.frames.size(), policy::here), ready, t.frames.size());
+  std::vector<int> nodes;
+  std::size_t placed = t.frames.size();
+  try {
+    if (wanted() != 0) placed = ask_about(t, nodes);
+  } catch (const std::bad_alloc&) {
+    nodes.clear();
+    if (!said_.exchange(true, std::memory_order_relaxed))
+      std::fputs("weir: no memory to look at a window of tasks; they are placed one by one\n", stderr);
+  }
+  release(t, nodes, ready, placed);
+}
+
+// How many are placed, the others being kept.
+std::size_t windows::ask_about(const taken& t, std::vector<int>& nodes) {
+  nodes.reserve(t.frames.size());
   task_window w = window_builder(machine_, user_memory_, t.frames, t.nodes, t.cut).take();
   show(policy_, w, said_);
   most_.store(policy_.window(), std::memory_order_relaxed);
   windows_.store(windows_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  std::vector<int> nodes;
   for (std::size_t i = 0; i < w.size(); i++) {
     const int n = w.node(i);
     const bool has_workers = n >= 0 && n < machine_.nodes && machine_.has_worker[static_cast<std::size_t>(n)] != 0;
@@ -139,48 +173,58 @@ void windows::place_all(const taken& t, flow::ready_list& ready) {
   }
   const std::size_t placed = wanted() == 0 ? w.size() : w.kept_from();
   tasks_.store(tasks_.load(std::memory_order_relaxed) + placed, std::memory_order_relaxed);
-  release(t, nodes, ready, placed);
+  return placed;
 }
 
-// Node by node in turn, so that none waits for its first task until the others have all of theirs. Returns how many
-// are still held.
-std::size_t windows::let_go(flow::ready_list& ready) {
-  std::vector<std::vector<flow::frame*>> of_node(static_cast<std::size_t>(machine_.nodes) + 1);
-  std::size_t left = 0, most = 0;
-  for (flow::frame* const f : held_) {
-    const std::int16_t affinity = flow::affinity_of(*f);
-    if (affinity == flow::awaits_plan) {
-      held_[left++] = f;
-      continue;
-    }
-    auto& its = of_node[static_cast<std::size_t>(flow::node_of_plan(affinity) + 1)];
-    its.push_back(f);
-    most = std::max(most, its.size());
+// In front of those that were created meanwhile. False: there is no memory for that.
+bool windows::keep(const taken& t, const std::vector<int>& nodes, std::size_t from) {
+  const std::lock_guard guard(lock_);
+  try {
+    const auto first = static_cast<std::ptrdiff_t>(from);
+    kept_nodes_.assign(nodes.begin() + first, nodes.end());
+    frames_.insert(frames_.begin(), t.frames.begin() + first, t.frames.end());
+  } catch (const std::bad_alloc&) {
+    kept_nodes_.clear();
+    return false;
   }
-  held_.resize(left);
-  for (std::size_t i = 0; i < most; i++)
-    for (const auto& its : of_node)
-      if (i < its.size()) ready.push(its[i]);
-  return left;
+  size_.store(frames_.size(), std::memory_order_relaxed);
+  return true;
 }
 
 void windows::release(const taken& t, const std::vector<int>& nodes, flow::ready_list& ready, std::size_t end) {
+  if (end < t.frames.size() && !keep(t, nodes, end)) end = t.frames.size();
   for (std::size_t i = 0; i < end; i++) {
     flow::frame& f = *t.frames[i];
-    const std::int16_t affinity = nodes[i] < 0 ? detail::node_unknown : flow::planned_on(nodes[i]);
+    const bool placed = !nodes.empty() && nodes[i] >= 0;
+    const std::int16_t affinity = placed ? flow::planned_on(nodes[i]) : std::int16_t{detail::node_unknown};
     // Before it may run, and its parts are gone.
     for (flow::frame* p = flow::parts_of(f); p != nullptr; p = p->next) flow::set_affinity(*p, affinity);
     flow::set_affinity(f, affinity);
   }
-  std::lock_guard guard(lock_);
-  // In front of those that were created meanwhile.
-  kept_nodes_.assign(nodes.begin() + static_cast<std::ptrdiff_t>(end), nodes.end());
-  frames_.insert(frames_.begin(), t.frames.begin() + static_cast<std::ptrdiff_t>(end), t.frames.end());
-  size_.store(frames_.size(), std::memory_order_relaxed);
-  const std::size_t left = let_go(ready);
+  const std::lock_guard guard(lock_);
+  let_go(ready);
+  if (wanted() == 0 && !frames_.empty()) cut_.store(true, std::memory_order_relaxed);
+}
+
+// Node by node in turn, so that none waits for its first task until the others have all of theirs.
+void windows::let_go(flow::ready_list& ready) {
+  flow::ready_list others;
+  std::size_t left = 0, going = 0;
+  while (flow::frame* const f = held_.pop()) {
+    const std::int16_t affinity = flow::affinity_of(*f);
+    const bool stays = affinity == flow::awaits_plan;
+    (stays ? left : going)++;
+    (stays ? others : going_to_[static_cast<std::size_t>(flow::node_of_plan(affinity) + 1)]).push(f);
+  }
+  held_ = others;
+  while (going > 0)
+    for (flow::ready_list& its : going_to_)
+      if (flow::frame* const f = its.pop()) {
+        ready.push(f);
+        going--;
+      }
   held_count_.store(left, std::memory_order_relaxed);
   news_.store(left == 0, std::memory_order_relaxed);
-  if (wanted() == 0 && !frames_.empty()) cut_.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace weir::place

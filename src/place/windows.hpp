@@ -20,20 +20,24 @@ class windows {
   void set_user_memory(memory::regions& known) { user_memory_ = &known; }
 
   // By who creates tasks: whether this one belongs into a window. If so it is marked before anybody knows of it, and
-  // added when it was matched. add() is true if the window is full: somebody should be woken for it. Some 20 ns.
+  // added when it was matched. add() is true if the window is full: somebody should be woken for it. If there is no
+  // memory the task is in no window, and, if it is ready and was held, in `ready`.
   bool wants(const flow::frame& f) const {
     constexpr std::uint8_t others = flow::frame::has_streams | flow::frame::of_graph;
     return most_.load(std::memory_order_relaxed) != 0 && f.affinity == detail::node_unknown && !f.required &&
            !f.has_no_data() && (f.unusual & others) == 0;
   }
   static void mark(flow::frame& f) { flow::set_affinity(f, flow::awaits_plan); }
-  bool add(flow::frame&);
+  bool add(flow::frame&, flow::ready_list& ready);
 
   // By who has made a task ready. True: it is not placed yet, and is kept until it is.
   bool hold(flow::frame* f) { return flow::affinity_of(*f) == flow::awaits_plan && hold_marked(f); }
   bool holds_any() const { return held_count_.load(std::memory_order_relaxed) != 0; }
   // After hold(): nobody who has looked before may know that somebody is to look again. True once.
-  bool is_news() { return holds_any() && news_.load(std::memory_order_relaxed) && news_.exchange(false, std::memory_order_relaxed); }
+  bool is_news() {
+    if (!holds_any() || !news_.load(std::memory_order_relaxed)) return false;
+    return news_.exchange(false, std::memory_order_relaxed);
+  }
 
   // Somebody waits for its tasks, or cannot create others. True: somebody should be woken for it.
   bool cut();
@@ -66,9 +70,12 @@ class windows {
     bool cut = false;
   };
   taken take();
-  std::size_t let_go(flow::ready_list& ready);
+  void leave_out(flow::frame&, flow::ready_list& ready);
+  void let_go(flow::ready_list& ready);
   void place_all(const taken&, flow::ready_list& ready);
-  // Those before `end`; the others are kept for the next window.
+  std::size_t ask_about(const taken&, std::vector<int>& nodes);
+  bool keep(const taken&, const std::vector<int>& nodes, std::size_t from);
+  // Those before `end`; the others are kept for the next window. `nodes`: empty, or of each, -1 if it is not placed.
   void release(const taken&, const std::vector<int>& nodes, flow::ready_list& ready, std::size_t end);
 
   policy& policy_;
@@ -79,11 +86,12 @@ class windows {
   atomic<bool> said_{false};
   atomic<std::size_t> most_;
   atomic<std::uint64_t> windows_{0}, tasks_{0};
+  std::vector<flow::ready_list> going_to_;  // by node + 1; empty but while tasks are let go
 
   alignas(cache_line_bytes) spin_lock lock_;
   std::vector<flow::frame*> frames_;  // in the order of their creation; first those that were kept
   std::vector<int> kept_nodes_;       // where those were placed
-  std::vector<flow::frame*> held_;    // those that are ready
+  flow::ready_list held_;             // those that are ready
   // As many tasks as this: half of them have come since the last one that was the first to name what it writes, so what
   // is to be placed is there, and what is done with it. 0: there was none.
   std::size_t seen_all_at_ = 0;

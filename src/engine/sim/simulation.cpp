@@ -118,7 +118,7 @@ void simulation::create(int slot, int index) {
   const bool in_window = windows != nullptr && windows->wants(*f);
   if (in_window) place::windows::mark(*f);
   if (f->has_no_data() || flow::submit(c, f)) c.ready.push(f);
-  if (in_window && windows->add(*f)) scheduler_.sleep.wake_any();
+  if (in_window && windows->add(*f, c.ready)) scheduler_.sleep.wake_any();
   if (!c.ready.empty()) scheduler_.accept_ready(queues(slot), c.ready, false);
 }
 

@@ -127,10 +127,9 @@ void engine::submit(frame* f) {
 [[gnu::noinline]] void engine::submit_in_window(slot& s, frame* f, scope_state* scope, bool on_credit) {
   place::windows::mark(*f);
   const bool ready = match(s, f, scope, on_credit);
-  if (windows_->add(*f)) scheduler_.sleep.wake_any();
-  if (!ready) return;
-  s.flow.ready.push(f);
-  scheduler_.accept_ready(s.queues, s.flow.ready, false);
+  if (windows_->add(*f, s.flow.ready)) scheduler_.sleep.wake_any();
+  if (ready) s.flow.ready.push(f);
+  if (!s.flow.ready.empty()) scheduler_.accept_ready(s.queues, s.flow.ready, false);
 }
 
 void engine::queue(frame* f) {
