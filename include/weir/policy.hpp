@@ -39,8 +39,8 @@ class window_builder;
 // The machine, as a policy sees it. Nodes and workers are numbered from 0 up.
 struct policy_machine {
   int nodes = 1;
-  // Of a line of 64 bytes: nodes x nodes, [node of the CPU][node of the memory]. Where latencies are unknown they follow
-  // the distances that the firmware tells.
+  // Of a line of 64 bytes: nodes x nodes, [node of the CPU][node of the memory]. Where latencies are unknown they
+  // follow the distances that the firmware tells.
   std::vector<double> read_ns, write_ns;
   std::vector<char> has_worker;     // by node
   std::vector<int> node_of_worker;  // by worker
@@ -131,8 +131,8 @@ class task_window {
   const std::vector<std::uint64_t>& cost_ns() const { return cost_ns_; }
   // All that each names.
   const std::vector<std::uint64_t>& bytes() const { return bytes_; }
-  // Of tasks that mostly write memory of the program's own which nobody has written yet: the page where they begin. Those
-  // of the same page share more than that one, and belong together. 0: it is none of them.
+  // Of tasks that mostly write memory of the program's own which nobody has written yet: the page where they begin.
+  // Those of the same page share more than that one, and belong together. 0: it is none of them.
   const std::vector<std::uintptr_t>& new_pages() const { return new_pages_; }
   // By `to`, and by task, in ascending order.
   const std::vector<link>& links() const { return links_; }
@@ -144,8 +144,8 @@ class task_window {
 
   // -1: place() is asked when it is ready. Throws usage_error for a node that there is not.
   void place(std::size_t i, int node);
-  // Tasks from this one on are seen again, in the next window; the first never is. Of one that is cut none are kept, for
-  // somebody waits for them.
+  // Tasks from this one on are seen again, in the next window; the first never is. Of one that is cut none are kept,
+  // for somebody waits for them.
   void keep_from(std::size_t i);
   std::size_t kept_from() const { return kept_from_; }
 
@@ -222,9 +222,9 @@ class policy {
   // The same in one question, for policies that know a shorter way. Default: where it was placed in a window, else the
   // least of cost().
   virtual wish place(const task_view&, const asker&);
-  // How many tasks it wants to see together before they are placed; 0: none, or no more. A window ends earlier when half
-  // of its tasks have come since the last one that was the first to name what it writes, when a thread waits that would
-  // create others, and when workers have been idle for as long as a plan can save. Asked at first and after each
+  // How many tasks it wants to see together before they are placed; 0: none, or no more. A window ends earlier when
+  // half of its tasks have come since the last one that was the first to name what it writes, when a thread waits that
+  // would create others, and when workers have been idle for as long as a plan can save. Asked at first and after each
   // window. Those that a program places itself, tasks without data and stages of streams are never among them.
   virtual std::size_t window() const { return 0; }
   // A window is full, or must not wait: says where its tasks belong. By one thread at a time, while others create and

@@ -64,8 +64,8 @@ struct statistics {
   std::uint64_t peak_buffer_bytes = 0;                       // of all nodes together, same precision
   std::uint64_t live_buffer_bytes = 0;
   std::vector<worker_statistics> by_worker = {};
-  // Where the policy places tasks in windows: how many it has seen, tasks in them, and how long it took to place those,
-  // while others ran tasks.
+  // Where the policy places tasks in windows: how many it has seen, tasks in them, and how long it took to place
+  // those, while others ran tasks.
   std::uint64_t windows = 0;
   std::uint64_t window_tasks = 0;
   std::uint64_t planning_ns = 0;
@@ -75,8 +75,8 @@ struct statistics {
   std::uint64_t read_remote() const;
   std::uint64_t write_local() const;
   std::uint64_t write_remote() const;
-  // Share of dependence bytes on the executing worker's node; 1 if there were none. The metric R_loc^RT of Drebes, Pop,
-  // Heydemann, Cohen and Drach, PACT 2016, section 5.1.
+  // Share of dependence bytes on the executing worker's node; 1 if there were none. The metric R_loc^RT of Drebes,
+  // Pop, Heydemann, Cohen and Drach, PACT 2016, section 5.1.
   double locality() const;
   std::uint64_t tasks_of_busiest_worker() const;
   // If one worker, or one node's, ran at least 90 % of the tasks while the others were idle for most of the time that

@@ -11,8 +11,8 @@ namespace weir::place {
 namespace {
 
 constexpr double line_bytes = 64;
-// Tasks. Fewer: a program whose first tasks are few has its arrays placed one by one. More: tasks that could follow what
-// is placed wait for a window.
+// Tasks. Fewer: a program whose first tasks are few has its arrays placed one by one. More: tasks that could follow
+// what is placed wait for a window.
 constexpr std::size_t enough_per_worker = 8;
 
 // What reading costs more than at home, as the mean of both directions, in units of the nearest; and that unit in ns a
@@ -32,9 +32,9 @@ double distances_of(const policy_machine& m, std::vector<double>& distance) {
 
 }  // namespace
 
-// Deals tasks out that nothing draws anywhere, to each node a piece, so that all have had their share in the end of what
-// was dealt so far. Those that write new memory of the program's own come first, by address, whoever has created them:
-// what lies beside each other mostly is used together. All others as they were created.
+// Deals tasks out that nothing draws anywhere, to each node a piece, so that all have had their share in the end of
+// what was dealt so far. Those that write new memory of the program's own come first, by address, whoever has created
+// them: what lies beside each other mostly is used together. All others as they were created.
 class planning::in_pieces {
  public:
   // `dealt`: ns of work of each node, so far; kept up to date.
@@ -88,8 +88,8 @@ class planning::in_pieces {
     room_[static_cast<std::size_t>(node)] -= ns;
     dealt_[static_cast<std::size_t>(node)] += ns;
   }
-  // How much of a unit of capacity is filled when all the work is there, and none has more than that but those that have
-  // it now.
+  // How much of a unit of capacity is filled when all the work is there, and none has more than that but those that
+  // have it now.
   static double filled_to(const std::vector<double>& capacity, const std::vector<double>& dealt, double work) {
     std::vector<std::size_t> by_level;
     for (std::size_t n = 0; n < capacity.size(); n++)
@@ -117,7 +117,8 @@ class planning::in_pieces {
 class planning::divisions {
  public:
   divisions(planning& by, const task_window& w)
-      : by_(by), w_(w), tasks_(w.size()), nodes_(by.onto_.capacity.size()), cost_(w.cost_ns()), order_(tasks_ + nodes_) {
+      : by_(by), w_(w), tasks_(w.size()), nodes_(by.onto_.capacity.size()), cost_(w.cost_ns()),
+        order_(tasks_ + nodes_) {
     cost_.resize(tasks_ + nodes_, 0);
     edges_.reserve(w.links().size() + w.bonds().size());
     for (const task_window::link& l : w.links()) edges_.push_back({l.from, l.to, l.bytes});
@@ -168,8 +169,8 @@ class planning::divisions {
   double simulated(const partition::target& onto, const std::vector<int>& part, double cost_of_byte) const {
     return partition::schedule(after_, order_, cost_, onto, part, cost_of_byte).length;
   }
-  // Whether there may be more to gain than it takes, and that is little of what the tasks take. The most that there is to
-  // gain: no worker ever waits for a part's tasks, and all that is read lies at home.
+  // Whether there may be more to gain than it takes, and that is little of what the tasks take. The most that there is
+  // to gain: no worker ever waits for a part's tasks, and all that is read lies at home.
   bool is_worth_another(double ns_an_edge) {
     const double workers = std::accumulate(by_.onto_.capacity.begin(), by_.onto_.capacity.end(), 0.0);
     if (bound_ns_ == 0) {
@@ -274,8 +275,8 @@ void planning::deal_in_order(task_window& w) {
   note_placed(w);
 }
 
-// Enough, for who divides once: what has something in common is divided, or most of what is new is dealt out, and tasks
-// that come can follow it.
+// Enough, for who divides once: what has something in common is divided, or most of what is new is dealt out, and
+// tasks that come can follow it.
 void planning::note_placed(const task_window& w) {
   placed_ += w.size();
   if (how_ == how::once && (!w.links().empty() || placed_ >= enough_per_worker * workers_))

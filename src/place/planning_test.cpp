@@ -83,7 +83,8 @@ TEST_F(planned, small_windows_go_on_where_the_last_one_ended) {
 TEST_F(planned, tasks_go_where_their_data_lie) {
   std::vector<std::unique_ptr<test_task>> tasks;
   for (int i = 0; i < 16; i++)
-    tasks.push_back(std::make_unique<test_task>(std::vector<part>{{1 << 20, (7 * i) % 4}, {64, 0}}, std::vector<part>{}));
+    tasks.push_back(
+        std::make_unique<test_task>(std::vector<part>{{1 << 20, (7 * i) % 4}, {64, 0}}, std::vector<part>{}));
   const std::vector<int> nodes = nodes_of(pointers(tasks));
   for (int i = 0; i < 16; i++) EXPECT_EQ(nodes[static_cast<std::size_t>(i)], (7 * i) % 4) << i;
 }
@@ -96,7 +97,8 @@ TEST_F(planned, what_lies_on_one_node_is_shared_out) {
     for (int i = 0; i < 64; i++)
       tasks.push_back(std::make_unique<test_task>(std::vector<part>{{4096, 0}}, std::vector<part>{}));
     const std::vector<int> nodes = nodes_of(pointers(tasks));
-    for (int n = 0; n < 4; n++) EXPECT_NEAR(std::count(nodes.begin(), nodes.end(), n), 16, 2) << with << ", node " << n;
+    for (int n = 0; n < 4; n++)
+      EXPECT_NEAR(std::count(nodes.begin(), nodes.end(), n), 16, 2) << with << ", node " << n;
     EXPECT_EQ(nodes, nodes_of(pointers(tasks))) << with;  // the same seed
   }
 }

@@ -44,7 +44,8 @@ int task_view::planned() const { return flow::node_of_plan(flow::affinity_of(*fr
 void task_window::place(std::size_t i, int node) {
   if (i >= size() || node < policy::here)
     throw usage_error("created(): task " + std::to_string(i) + " of " + std::to_string(size()) +
-                      " is placed on node " + std::to_string(node) + "; expected a task of the window, and -1 or a node");
+                      " is placed on node " + std::to_string(node) + "; expected a task of the window, and -1 or a "
+                      "node");
   nodes_[i] = node;
 }
 

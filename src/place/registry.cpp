@@ -105,7 +105,8 @@ void refuse_what_nobody_asks(const policy_kind& k, policy::queues where) {
         "it says where tasks should run, but they all wait in one queue; expected where_tasks_wait() to be own or nodes");
   if (where == policy::queues::central && k.sees_windows)
     refuse(
-        "it wants to see windows of tasks, but they all wait in one queue; expected where_tasks_wait() to be own or nodes");
+        "it wants to see windows of tasks, but they all wait in one queue; expected where_tasks_wait() to be own or "
+        "nodes");
   if (where != policy::queues::own && k.orders_victims)
     refuse("it says whom to rob, but workers have no queues of their own; expected where_tasks_wait() to be own");
 }

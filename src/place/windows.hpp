@@ -43,10 +43,10 @@ class windows {
   bool cut();
   // As long as somebody waits.
   void add_waiting(int n) { waiting_.fetch_add(n, std::memory_order_relaxed); }
-  // Whether somebody is to look at the window now. `idle`: so many workers have nothing to do. Ready tasks are not kept
-  // from them for longer than it takes all tasks of the window to read everything from other nodes some times: that is
-  // what a plan can save; and not at all if all workers are idle and somebody waits, for nobody creates others then.
-  // `look_again_ns`: where it is not due, when it will be if nothing is created.
+  // Whether somebody is to look at the window now. `idle`: so many workers have nothing to do. Ready tasks are not
+  // kept from them for longer than it takes all tasks of the window to read everything from other nodes some times:
+  // that is what a plan can save; and not at all if all workers are idle and somebody waits, for nobody creates others
+  // then. `look_again_ns`: where it is not due, when it will be if nothing is created.
   static constexpr std::uint64_t never_ns = ~std::uint64_t{0};
   bool is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns);
   // Shows the policy the window. True: it has, and tasks that are placed now and ready are in `ready`. One thread at a
@@ -92,8 +92,8 @@ class windows {
   std::vector<flow::frame*> frames_;  // in the order of their creation; first those that were kept
   std::vector<int> kept_nodes_;       // where those were placed
   flow::ready_list held_;             // those that are ready
-  // As many tasks as this: half of them have come since the last one that was the first to name what it writes, so what
-  // is to be placed is there, and what is done with it. 0: there was none.
+  // As many tasks as this: half of them have come since the last one that was the first to name what it writes, so
+  // what is to be placed is there, and what is done with it. 0: there was none.
   std::size_t seen_all_at_ = 0;
   // Looked at by those who have nothing to do; written under the lock.
   atomic<std::size_t> size_{0}, held_count_{0};

@@ -194,6 +194,28 @@ INSTANTIATE_TEST_SUITE_P(windows, window_policies,
 
 // ------------------------------------------------------------------------------------------- what a policy sees
 
+// As long as this lives all workers run a task, so nobody cuts a window short because it has nothing else to do.
+class everybody_is_busy {
+ public:
+  explicit everybody_is_busy(runtime& rt) {
+    for (int w = 0; w < rt.workers(); w++)
+      rt.spawn([this] {
+        started_++;
+        while (!over_) std::this_thread::yield();
+        ended_++;
+      });
+    while (started_ < rt.workers()) std::this_thread::yield();
+  }
+  ~everybody_is_busy() {
+    over_ = true;
+    while (ended_ < started_) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<int> started_{0}, ended_{0};
+  std::atomic<bool> over_{false};
+};
+
 class window_of_a_policy : public ::testing::Test {
  protected:
   void SetUp() override { recording::forget(); }
@@ -202,10 +224,13 @@ class window_of_a_policy : public ::testing::Test {
 TEST_F(window_of_a_policy, has_tasks_in_order_and_what_they_have_in_common) {
   runtime rt({.workers = 2, .policy = "test-recording:window=4", .machine = "nodes:2 cpus:1"});
   const auto a = rt.make_data<int>(100), b = rt.make_data<int>(50);
-  rt.spawn({.name = "writes a"}, out(a), [](auto) {});
-  rt.spawn({.name = "writes b"}, out(b), [](auto) {});
-  rt.spawn({.name = "reads both"}, in(a), in(b.first(10)), [](auto, auto) {});
-  rt.spawn({.name = "updates a"}, inout(a), [](auto) {});
+  {
+    const everybody_is_busy meanwhile(rt);
+    rt.spawn({.name = "writes a"}, out(a), [](auto) {});
+    rt.spawn({.name = "writes b"}, out(b), [](auto) {});
+    rt.spawn({.name = "reads both"}, in(a), in(b.first(10)), [](auto, auto) {});
+    rt.spawn({.name = "updates a"}, inout(a), [](auto) {});
+  }
   rt.wait();
   const std::lock_guard guard(recording::lock);
   EXPECT_EQ(recording::names, (std::vector<std::string>{"writes a", "writes b", "reads both", "updates a"}));
@@ -232,7 +257,10 @@ TEST_F(window_of_a_policy, places_tasks_where_it_says) {
   runtime rt({.workers = 4, .policy = "test-recording:window=4", .machine = several_nodes});
   std::vector<data<char>> all;
   for (int i = 0; i < 4; i++) all.push_back(rt.make_data<char>(100));
-  for (const auto& d : all) rt.spawn(out(d), [](auto) {});
+  {
+    const everybody_is_busy meanwhile(rt);
+    for (const auto& d : all) rt.spawn(out(d), [](auto) {});
+  }
   rt.wait();
   const std::lock_guard guard(recording::lock);
   EXPECT_EQ(recording::placed, (std::multiset<std::pair<int, int>>{{0, 0}, {1, 1}, {2, 2}, {3, 3}}));

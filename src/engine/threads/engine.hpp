@@ -33,8 +33,8 @@
 
 namespace weir::engine {
 
-// Tasks a worker counts for a scope at a time. More: a worker that steals from a scope holds more back until it looks for
-// other work, which costs nothing. Fewer: more changes of a word that several workers count in.
+// Tasks a worker counts for a scope at a time. More: a worker that steals from a scope holds more back until it looks
+// for other work, which costs nothing. Fewer: more changes of a word that several workers count in.
 inline constexpr std::int64_t credit_batch = 64;
 
 // How often a task's time is taken, powers of two: two looks at the clock, some 50 ns together. On several nodes the
@@ -84,15 +84,16 @@ class engine {
     if (!s.flow.ready.empty()) scheduler_.accept_ready(s.queues, s.flow.ready, false);
   }
 
-  // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like.
-  // A worker executes other tasks meanwhile, a guest those that it may, in the place of a worker that is not busy. Throws deadlock_error if that can no longer happen; who must
-  // not be left before (may_fail is false) waits until others have been given up. `of`: if it is a scope that is waited for.
-  // `windows`: none, if what is waited for is in no window of tasks, and the thread will create others afterwards.
+  // Waits until done() holds; done() must become true through tasks finishing, versions being published or the like. A
+  // worker executes other tasks meanwhile, a guest those that it may, in the place of a worker that is not busy.
+  // Throws deadlock_error if that can no longer happen; who must not be left before (may_fail is false) waits until
+  // others have been given up. `of`: if it is a scope that is waited for. `windows`: none, if what is waited for is in
+  // no window of tasks, and the thread will create others afterwards.
   enum class windows_to_wait_for : std::uint8_t { any, none };
   void wait_until(const std::function<bool()>& done, const permission& of_guest, bool may_fail = true,
                   const scope_state* of = nullptr, windows_to_wait_for windows = windows_to_wait_for::any);
-  // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits that
-  // the worker's stack has no room for executing another one, and there is no thread or memory for another stack.
+  // Throws weir::error if the calling thread cannot wait: in a forked child, and in a task so deep in nested waits
+  // that the worker's stack has no room for executing another one, and there is no thread or memory for another stack.
   void throw_if_unable_to_wait() {
     throw_if_forked();
     const slot* const s = current_if_any();
@@ -117,7 +118,8 @@ class engine {
   }
   // Waits for all tasks of a scope; in a task of that scope: for all others.
   void wait_for(scope_state&, bool may_fail = true);
-  // The same, but who is in no task leaves them all to workers. `for_others`: than a task without data, which is in no window.
+  // The same, but who is in no task leaves them all to workers. `for_others`: than a task without data, which is in no
+  // window.
   void wait_for_workers(scope_state&, bool for_others);
   // Tells threads of the program that sleep to look again.
   void notify_waiters();
@@ -159,7 +161,8 @@ class engine {
     if (s.reasons_to_skip.fetch_or(reason, std::memory_order_relaxed) == 0) ended_early_.fetch_add(1, std::memory_order_relaxed);
   }
   void begin_anew(scope_state& s) noexcept { forget(s, scope_state::was_cancelled | scope_state::has_failed); }
-  // Who has waited will be told of a failure. For one of the scope's own tasks it stays cancelled, for others it is new.
+  // Who has waited will be told of a failure. For one of the scope's own tasks it stays cancelled, for others it is
+  // new.
   void end_of_wait(scope_state& s) noexcept {
     if (s.reasons_to_skip.load(std::memory_order_relaxed) == 0) [[likely]] return;
     if (in_task_of(s)) forget(s, scope_state::has_failed);
@@ -264,8 +267,8 @@ class engine {
   void route_one(slot&, frame*);
   bool creator_runs_task(slot&, const detail::task_ops&) const;
   bool guest_runs_task(slot&, const detail::task_ops&) const;
-  // Whether a task that is not of its creator's scope may lie on top of it: else it may wait for a scope that cannot end
-  // before its creator does.
+  // Whether a task that is not of its creator's scope may lie on top of it: else it may wait for a scope that cannot
+  // end before its creator does.
   static bool may_lie_on(const frame& creator, const scope_state* scope) { return scope == nullptr || scope->maker == &creator; }
   void run_created(slot&, frame*);
   void run_in_own_scope(slot&, frame*);
@@ -336,7 +339,8 @@ class engine {
   void counts_as_busy_in_loops(slot&);
   bool bell_rings(const slot& s) const { return s.bell_heard != bells_.on(s.queues.node); }
   static bool may_help(const slot& s) { return s.depth == 0 || (s.floors.only == nullptr && !is_below(s.floors.others)); }
-  // Who was looking for tasks all the time has heard of what was posted meanwhile; but others look for it now and then.
+  // Who was looking for tasks all the time has heard of what was posted meanwhile; but others look for it now and
+  // then.
   static constexpr int rounds_per_look_for_loops = 8;
   bool looks_for_loops(const slot& s, int round) const {
     return round % rounds_per_look_for_loops == rounds_per_look_for_loops - 1 || bell_rings(s);
@@ -373,7 +377,8 @@ class engine {
   bool release_scopes(const std::vector<frame*>& waiting);
   void give_up_a_wait(const std::vector<frame*>& running);
 
-  // Guests: threads of the program. Each is known by a number, and the engine has the number of who has a guest's slot.
+  // Guests: threads of the program. Each is known by a number, and the engine has the number of who has a guest's
+  // slot.
   static constexpr std::uint64_t nobody = 0, whoever_lets_go = ~std::uint64_t{0};
   slot& guest_slot();
   slot* guest_slot_if_any() noexcept;
@@ -445,8 +450,8 @@ class engine {
   substitutes substitutes_;
 };
 
-// The slot of a thread that lets go of something, which never fails: its own, or, if it can have none, one that all such
-// threads share, one after the other. The engine must outlive it.
+// The slot of a thread that lets go of something, which never fails: its own, or, if it can have none, one that all
+// such threads share, one after the other. The engine must outlive it.
 class slot_to_release {
  public:
   explicit slot_to_release(engine& e) noexcept : slot_(e.current_if_any()) {

@@ -105,9 +105,9 @@ class older_tasks_kept_in_mind {
   const std::int64_t end_;
 };
 
-// While a creator runs a task of another scope than its own at once: what is outside of that, other than of a task from
-// a queue. A scope that the creator itself has made is waited for by it. The runtime's own has nothing to do with it. What is
-// in the deque by now is older than what the task will create.
+// While a creator runs a task of another scope than its own at once: what is outside of that, other than of a task
+// from a queue. A scope that the creator itself has made is waited for by it. The runtime's own has nothing to do with
+// it. What is in the deque by now is older than what the task will create.
 class run_by_creator {
  public:
   // `made_by_it`: the task's scope was made by its creator. Else it is the runtime's.
