@@ -14,7 +14,7 @@ class run {
   run(const successors& s, std::span<const std::uint64_t> cost, const target& t, std::span<const int> part,
       double cost_of_byte)
       : s_(s), cost_(cost), target_(t), part_(part), cost_of_byte_(cost_of_byte), ready_(t.capacity.size()),
-        waits_for_(s.tasks(), 0), reads_(s.tasks(), 0.0) {
+        steps_(t.capacity.size()), waits_for_(s.tasks(), 0), has_waited_(s.tasks(), 0), reads_(s.tasks(), 0.0) {
     for (const double c : t.capacity) {
       free_.push_back(static_cast<int>(std::ceil(c)));
       result_.workers += free_.back();
@@ -34,6 +34,7 @@ class run {
       end(e.task);
     }
     result_.length = now_;
+    for (const span_of_time& t : steps_) result_.steady = std::max(result_.steady, t.end - std::max(t.begin, 0.0));
     return result_;
   }
 
@@ -42,6 +43,10 @@ class run {
     double at;
     vertex task;
     bool operator<(const event& b) const { return at != b.at ? at > b.at : task > b.task; }
+  };
+
+  struct span_of_time {
+    double begin = -1, end = 0;  // -1: not yet
   };
 
   std::size_t place(vertex v) const { return static_cast<std::size_t>(part_[v]); }
@@ -54,10 +59,12 @@ class run {
     const double c = static_cast<double>(cost_[v]);
     result_.work += c;
     result_.transfer += reads_[v];
+    if (span_of_time& t = steps_[place(v)]; has_waited_[v] != 0 && t.begin < 0) t.begin = now_;
     running_.push({now_ + c + reads_[v], v});
   }
   void end(vertex v) {
     free_[place(v)]++;
+    steps_[place(v)].end = now_;
     if (auto& waiting = ready_[place(v)]; !waiting.empty()) {
       const vertex next = waiting.front();
       waiting.pop();
@@ -66,7 +73,9 @@ class run {
     for (std::uint32_t i = s_.begin[v]; i < s_.begin[v + 1]; i++) {
       const vertex n = s_.task[i];
       reads_[n] += static_cast<double>(s_.bytes[i]) * cost_of_byte_ * target_.between(part_[v], part_[n]);
-      if (--waits_for_[n] == 0) make_ready(n);
+      if (--waits_for_[n] != 0) continue;
+      has_waited_[n] = 1;
+      make_ready(n);
     }
   }
 
@@ -77,7 +86,9 @@ class run {
   const double cost_of_byte_;
   std::vector<std::queue<vertex>> ready_;
   std::vector<int> free_;
+  std::vector<span_of_time> steps_;  // by part: from its first task that has waited for one
   std::vector<std::uint32_t> waits_for_;
+  std::vector<char> has_waited_;
   std::vector<double> reads_;
   std::priority_queue<event> running_;
   double now_ = 0;

@@ -11,6 +11,10 @@ namespace weir::partition {
 
 struct timetable {
   double length = 0;    // until the last task is done
+  // The longest that a part takes from the first of its tasks that waits for another one to its last. What comes before
+  // that a program of many steps pays once, where each part works on what is its own: while a part ends one step, those
+  // that have begun before it are in the next.
+  double steady = 0;
   double work = 0;      // of all tasks together, without what reading takes
   double transfer = 0;  // what reading from other parts takes, of all tasks together
   double workers = 0;   // how many there are

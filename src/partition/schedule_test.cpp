@@ -43,6 +43,17 @@ TEST(partition_schedule, what_is_fixed_on_a_part_without_workers_runs_all_the_sa
   EXPECT_DOUBLE_EQ(run_of(3, {}, t, {0, 1, 1}).length, 20);
 }
 
+// Two parts, each with a task of its own and then a chain; the second chain begins one task later.
+TEST(partition_schedule, steady_is_what_lies_between_the_first_that_waits_and_the_last) {
+  const edge edges[] = {{0, 1, 1}, {1, 2, 1}, {1, 4, 1}, {3, 4, 1}, {4, 5, 1}};
+  const timetable t = run_of(6, edges, equal_parts(2), {0, 0, 0, 1, 1, 1});
+  EXPECT_DOUBLE_EQ(t.length, 40);
+  EXPECT_DOUBLE_EQ(t.steady, 20);
+  const timetable late = run_of(6, edges, equal_parts(2), {0, 0, 0, 0, 1, 1});
+  EXPECT_DOUBLE_EQ(late.length, 50);
+  EXPECT_DOUBLE_EQ(late.steady, 20);
+}
+
 TEST(partition_schedule, without_tasks_takes_no_time) {
   EXPECT_DOUBLE_EQ(run_of(0, {}, equal_parts(2), {}).length, 0);
   EXPECT_DOUBLE_EQ(run_of(0, {}, equal_parts(2), {}).efficiency(), 1);

@@ -32,28 +32,80 @@ double distances_of(const policy_machine& m, std::vector<double>& distance) {
 
 }  // namespace
 
-// Deals tasks out that nothing draws anywhere, to each node a piece, so that all have had their share in the end of
-// what was dealt so far. Those that write new memory of the program's own come first, by address, whoever has created
-// them: what lies beside each other mostly is used together. All others as they were created.
-class planning::in_pieces {
+// How much each node may still get so that all have had their share in the end: of what is dealt now, and what was
+// dealt so far.
+class planning::shares {
  public:
-  // `dealt`: ns of work of each node, so far; kept up to date.
-  in_pieces(const std::vector<double>& capacity, std::vector<double>& dealt, dealing& pages, const task_window& w)
-      : w_(w), dealt_(dealt), room_(capacity.size(), 0), of_new_(w.size(), policy::here) {
-    const double work = std::accumulate(w.cost_ns().begin(), w.cost_ns().end(), 0.0);
-    const double level = filled_to(capacity, dealt, work);
+  // `dealt`: of each node, so far; kept up to date. `amount`: what there is to deal.
+  shares(const std::vector<double>& capacity, std::vector<double>& dealt, double amount)
+      : dealt_(dealt), room_(capacity.size(), nowhere) {
+    const double level = filled_to(capacity, dealt, amount);
     for (std::size_t n = 0; n < capacity.size(); n++)
-      room_[n] = capacity[n] > 0 ? std::max(0.0, level * capacity[n] - dealt[n]) : nowhere;
-    deal_pages(pages);
+      if (capacity[n] > 0) room_[n] = std::max(0.0, level * capacity[n] - dealt[n]);
   }
-  // Of a task that belongs there.
-  void note(std::size_t task, int node) { add(cost(task), node); }
-  int deal(std::size_t task) { return of_new_[task] >= 0 ? of_new_[task] : next(cost(task)); }
+  // One node after the other.
+  int next(double amount) {
+    while (node_ < room_.size() && room_[node_] < amount / 2) node_++;
+    // Larger than what is left of any share: where most is left.
+    const auto most = static_cast<std::size_t>(std::max_element(room_.begin(), room_.end()) - room_.begin());
+    return static_cast<int>(node_ < room_.size() ? node_ : most);
+  }
+  void add(double amount, int node) {
+    room_[static_cast<std::size_t>(node)] -= amount;
+    dealt_[static_cast<std::size_t>(node)] += amount;
+  }
 
  private:
   static constexpr double nowhere = -1e300;  // no room: a node without workers
 
-  double cost(std::size_t task) const { return static_cast<double>(w_.cost_ns()[task]); }
+  // How much of a unit of capacity is filled when all is dealt, and none has more than that but those that have it
+  // now.
+  static double filled_to(const std::vector<double>& capacity, const std::vector<double>& dealt, double amount) {
+    std::vector<std::size_t> by_level;
+    for (std::size_t n = 0; n < capacity.size(); n++)
+      if (capacity[n] > 0) by_level.push_back(n);
+    std::sort(by_level.begin(), by_level.end(),
+              [&](std::size_t a, std::size_t b) { return dealt[a] / capacity[a] < dealt[b] / capacity[b]; });
+    double units = 0, sum = amount;
+    for (std::size_t i = 0; i < by_level.size(); i++) {
+      units += capacity[by_level[i]];
+      sum += dealt[by_level[i]];
+      const double level = sum / units;
+      if (i + 1 == by_level.size() || level <= dealt[by_level[i + 1]] / capacity[by_level[i + 1]]) return level;
+    }
+    return 0;
+  }
+
+  std::vector<double>& dealt_;
+  std::vector<double> room_;
+  std::size_t node_ = 0;
+};
+
+// Deals tasks out that nothing draws anywhere, to each node a piece. Those that write new memory of the program's own
+// come first, by address, whoever has created them: what lies beside each other mostly is used together. Each node gets
+// its share of them, whatever else there is, for what comes goes where they are. All others as they were created.
+class planning::in_pieces {
+ public:
+  in_pieces(planning& by, const task_window& w)
+      : w_(w), of_new_(w.size(), policy::here), all_(by.onto_.capacity, by.dealt_, sum(w.cost_ns())),
+        new_(by.onto_.capacity, by.dealt_new_, bytes_of_new(w)) {
+    deal_pages(by.pages_);
+  }
+  // Of a task that belongs there.
+  void note(std::size_t task, int node) { all_.add(static_cast<double>(w_.cost_ns()[task]), node); }
+  int deal(std::size_t task) {
+    const int node = of_new_[task] >= 0 ? of_new_[task] : all_.next(static_cast<double>(w_.cost_ns()[task]));
+    note(task, node);
+    return node;
+  }
+
+ private:
+  static double sum(const std::vector<std::uint64_t>& all) { return std::accumulate(all.begin(), all.end(), 0.0); }
+  static double bytes_of_new(const task_window& w) {
+    double bytes = 0;
+    for (std::size_t i = 0; i < w.size(); i++) bytes += w.new_pages()[i] != 0 ? static_cast<double>(w.bytes()[i]) : 0;
+    return bytes;
+  }
   // All that begin on the same page go together.
   void deal_pages(dealing& pages) {
     std::vector<std::uint32_t> by_page;
@@ -64,53 +116,19 @@ class planning::in_pieces {
                      [&](std::uint32_t a, std::uint32_t b) { return page(a) < page(b); });
     for (std::size_t i = 0; i < by_page.size();) {
       std::size_t end = i;
-      double ns = 0;
-      while (end < by_page.size() && page(by_page[end]) == page(by_page[i])) ns += cost(by_page[end++]);
-      bool is_new = false;
-      const auto turn = [&] {
-        is_new = true;
-        return next(ns);
-      };
-      const int node = pages.node_for(&w_.task(by_page[i]).frame(), turn);
-      if (!is_new) add(ns, node);  // some of it was dealt in a window before
+      double bytes = 0;
+      while (end < by_page.size() && page(by_page[end]) == page(by_page[i]))
+        bytes += static_cast<double>(w_.bytes()[by_page[end++]]);
+      // Some of it may have been dealt in a window before.
+      const int node = pages.node_for(&w_.task(by_page[i]).frame(), [&] { return new_.next(bytes); });
+      new_.add(bytes, node);
       for (; i < end; i++) of_new_[by_page[i]] = node;
     }
   }
-  int next(double ns) {
-    while (node_ < room_.size() && room_[node_] < ns / 2) node_++;
-    // Larger than what is left of any share: where most is left.
-    const auto most = static_cast<std::size_t>(std::max_element(room_.begin(), room_.end()) - room_.begin());
-    const std::size_t node = node_ < room_.size() ? node_ : most;
-    add(ns, static_cast<int>(node));
-    return static_cast<int>(node);
-  }
-  void add(double ns, int node) {
-    room_[static_cast<std::size_t>(node)] -= ns;
-    dealt_[static_cast<std::size_t>(node)] += ns;
-  }
-  // How much of a unit of capacity is filled when all the work is there, and none has more than that but those that
-  // have it now.
-  static double filled_to(const std::vector<double>& capacity, const std::vector<double>& dealt, double work) {
-    std::vector<std::size_t> by_level;
-    for (std::size_t n = 0; n < capacity.size(); n++)
-      if (capacity[n] > 0) by_level.push_back(n);
-    std::sort(by_level.begin(), by_level.end(),
-              [&](std::size_t a, std::size_t b) { return dealt[a] / capacity[a] < dealt[b] / capacity[b]; });
-    double units = 0, sum = work;
-    for (std::size_t i = 0; i < by_level.size(); i++) {
-      units += capacity[by_level[i]];
-      sum += dealt[by_level[i]];
-      const double level = sum / units;
-      if (i + 1 == by_level.size() || level <= dealt[by_level[i + 1]] / capacity[by_level[i + 1]]) return level;
-    }
-    return 0;
-  }
 
   const task_window& w_;
-  std::vector<double>& dealt_;
-  std::vector<double> room_;
   std::vector<int> of_new_;  // -1: of a task that writes nothing new
-  std::size_t node_ = 0;
+  shares all_, new_;
 };
 
 // The graph of a window, and divisions of it: tried, simulated, compared.
@@ -132,7 +150,12 @@ class planning::divisions {
 
   // Of each task its node.
   std::vector<int> best() {
-    try_out(followed());
+    std::vector<int> first = followed();
+    // Each node works on what is its own, so in a program that goes on it begins its next step when it has ended this
+    // one, and what it once was behind the others it is in every step. A window that somebody waits for ends here.
+    const partition::timetable t = simulated(by_.onto_, first, by_.cost_of_byte_);
+    const double once = t.length - t.steady;
+    try_out(std::move(first), w_.is_cut() ? t.length : t.steady + once / uses_expected);
     if (is_worth_another(passes_of_refinement)) try_out(refined(part_));
     if (is_worth_another(passes_of_division)) try_out(divided());
     part_.resize(tasks_);
@@ -161,13 +184,17 @@ class planning::divisions {
     }
   }
   void try_out(std::vector<int> part) {
-    const double ns = simulated(by_.onto_, part, by_.cost_of_byte_);
+    const double ns = simulated(by_.onto_, part, by_.cost_of_byte_).length;
+    try_out(std::move(part), ns);
+  }
+  void try_out(std::vector<int> part, double ns) {
     if (!part_.empty() && ns >= ns_) return;
     part_ = std::move(part);
     ns_ = ns;
   }
-  double simulated(const partition::target& onto, const std::vector<int>& part, double cost_of_byte) const {
-    return partition::schedule(after_, order_, cost_, onto, part, cost_of_byte).length;
+  partition::timetable simulated(const partition::target& onto, const std::vector<int>& part,
+                                 double cost_of_byte) const {
+    return partition::schedule(after_, order_, cost_, onto, part, cost_of_byte);
   }
   // Whether there may be more to gain than it takes, and that is little of what the tasks take. The most that there is
   // to gain: no worker ever waits for a part's tasks, and all that is read lies at home.
@@ -176,7 +203,7 @@ class planning::divisions {
     if (bound_ns_ == 0) {
       partition::target one = partition::equal_parts(1);
       one.capacity[0] = workers;
-      bound_ns_ = simulated(one, std::vector<int>(cost_.size(), 0), 0);
+      bound_ns_ = simulated(one, std::vector<int>(cost_.size(), 0), 0).length;
     }
     const double work_ns = std::accumulate(cost_.begin(), cost_.end(), 0.0) / workers;
     const double left_ns = ns_ - bound_ns_ * (1 + by_.imbalance_ + good_enough);
@@ -188,7 +215,7 @@ class planning::divisions {
   std::vector<int> followed() {
     std::vector<int> part(tasks_ + nodes_);
     std::iota(part.begin() + static_cast<std::ptrdiff_t>(tasks_), part.end(), 0);
-    in_pieces pieces(by_.onto_.capacity, by_.dealt_, by_.pages_, w_);
+    in_pieces pieces(by_, w_);
     std::vector<std::uint64_t> bytes(nodes_);
     auto l = w_.links().begin();
     auto b = w_.bonds().begin();
@@ -257,6 +284,7 @@ void planning::begin(const policy_machine& m) {
   cost_of_byte_ = distances_of(m, onto_.distance);
   workers_ = m.node_of_worker.size();
   dealt_.assign(onto_.capacity.size(), 0);
+  dealt_new_.assign(onto_.capacity.size(), 0);
 }
 
 void planning::divide(task_window& w) {
@@ -270,7 +298,7 @@ void planning::divide(task_window& w) {
 // Tasks that have nothing in common, and nothing with what lies somewhere: those that are created one after the other
 // are mostly neighbours in what comes.
 void planning::deal_in_order(task_window& w) {
-  in_pieces pieces(onto_.capacity, dealt_, pages_, w);
+  in_pieces pieces(*this, w);
   for (std::size_t i = 0; i < w.size(); i++) w.place(i, pieces.deal(i));
   note_placed(w);
 }
@@ -289,7 +317,9 @@ policy::wish planning::as_planned(const task_view& task, int node) {
     written += bytes;
     unplaced += at == detail::node_unknown ? bytes : 0;
   });
-  return {node, 2 * unplaced > written};
+  // Where it runs decides how far those have to read that use it.
+  if (2 * unplaced > written) return {node, true, uses_expected * unplaced};
+  return {node};
 }
 
 }  // namespace weir::place

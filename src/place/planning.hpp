@@ -33,6 +33,7 @@ class planning {
  private:
   class divisions;
   class in_pieces;
+  class shares;
   void deal_in_order(task_window&);
   void note_placed(const task_window&);
 
@@ -43,7 +44,8 @@ class planning {
   const std::unique_ptr<partition::partitioner> with_;
   partition::target onto_;
   double cost_of_byte_ = 0;  // ns, from the nearest other node
-  std::vector<double> dealt_;  // ns of tasks that were placed on each node
+  // What was placed on each node: ns of all tasks; bytes of those that are the first to write memory.
+  std::vector<double> dealt_, dealt_new_;
   dealing pages_;
   std::size_t placed_ = 0, workers_ = 1;  // tasks; those that there are
   atomic<bool> over_{false};

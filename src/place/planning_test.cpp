@@ -70,6 +70,17 @@ TEST_F(planned, what_shares_a_page_goes_together) {
   for (std::size_t i = 0; i < tasks.size(); i++) EXPECT_EQ(nodes[i], static_cast<int>(i % 4)) << i;
 }
 
+// In equal shares, whatever else is in the window: two tasks use each of the parts that are written here.
+TEST_F(planned, new_memory_is_shared_out_beside_tasks_that_use_it) {
+  const std::uint64_t bytes = 16 * known.page_bytes();
+  std::vector<std::unique_ptr<test_task>> tasks;
+  for (std::uint64_t part = 0; part < 16; part++) tasks.push_back(writes(part * bytes, bytes));
+  for (int i = 0; i < 32; i++)
+    tasks.push_back(std::make_unique<test_task>(std::vector<part>{{bytes, i / 8}}, std::vector<part>{}));
+  const std::vector<int> nodes = nodes_of(pointers(tasks));
+  for (std::size_t i = 0; i < 16; i++) EXPECT_EQ(nodes[i], static_cast<int>(i / 4)) << i;
+}
+
 TEST_F(planned, small_windows_go_on_where_the_last_one_ended) {
   std::vector<int> all;
   for (std::uint64_t i = 0; i < 8; i++) {

@@ -13,10 +13,6 @@
 namespace weir::place {
 namespace {
 
-// What a plan saves is saved again each time that data are used where they were placed. With 1, workers that have
-// nothing to do at the beginning cut windows of a few tasks, which decide where arrays lie for good.
-constexpr std::uint64_t uses_expected = 8;
-
 // A window that ends before it is full has at least so many. Fewer: a program that begins with few data is planned by
 // what it does with those.
 constexpr std::size_t least_tasks_per_worker = 8;

@@ -13,6 +13,10 @@
 
 namespace weir::place {
 
+// What a plan saves is saved again each time that data are used where they were placed. With 1, workers that have
+// nothing to do at the beginning cut windows of a few tasks, which decide where arrays lie for good.
+inline constexpr std::uint64_t uses_expected = 8;
+
 class windows {
  public:
   // Both must outlive it, and so must what is set.

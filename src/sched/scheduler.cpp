@@ -280,12 +280,11 @@ frame* scheduler::take_own(slot_queues& self) {
   if (const ready_task t = self.urgent.pop()) return t.task();
   if (nodes_ > 1)
     if (const ready_task t = self.pushed_urgent.try_pop()) return t.task();
+  if (self.node >= 0 && nodes_ > 1)
+    if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
   if (const ready_task t = self.normal.pop()) return t.task();
-  if (self.node >= 0) {
+  if (self.node >= 0)
     if (frame* f = required_[static_cast<std::size_t>(self.node)].pop()) return f;
-    if (nodes_ > 1)
-      if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
-  }
   return self.pushed.try_pop().task();
 }
 
