@@ -28,6 +28,8 @@ class planning {
   // Of a task that was placed: there. What it is the first to write will lie there, too.
   static policy::wish as_planned(const task_view&, int node);
 
+  // For policy::recognises().
+  bool recognises() const { return recognises_; }
   std::uint64_t seed() const { return seed_; }
 
  private:
@@ -38,6 +40,7 @@ class planning {
 
   const how how_;
   const std::size_t window_, overlap_;
+  const bool recognises_;
   const double imbalance_, effort_;
   const std::uint64_t seed_;
   const std::unique_ptr<partition::partitioner> with_;
@@ -59,6 +62,7 @@ class dividing : public policy {
   }
   std::size_t window() const override { return plans_.window(); }
   void created(task_window& w) override { plans_.divide(w); }
+  bool recognises() const override { return plans_.recognises(); }
   wish place(const task_view& task, const asker& who) override {
     const int node = task.planned();
     return node >= 0 ? planning::as_planned(task, node) : follows_.place(task, who);
