@@ -15,25 +15,29 @@ constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u;
 // line of the record.
 constexpr std::uint32_t looked_ahead = 8;
 
-constexpr std::uint64_t with(std::uint64_t hash, std::uint64_t what, std::uint64_t bytes, std::uint64_t how) {
-  return (std::rotl(hash, 23) ^ what ^ std::rotl(bytes, 40) ^ how << 58) * odd;
+constexpr std::uint64_t word_of(std::uint64_t what, std::uint64_t bytes, std::uint64_t how) {
+  return what ^ std::rotl(bytes, 40) ^ how << 58;
 }
 
 }  // namespace
 
+// A polynomial of what it names. No product waits for another one's, but for the power of the factor.
 std::uint64_t signature_of(flow::frame& f) {
-  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(f.ops);
-  for (unsigned i = 0; i < f.accesses; i++) {
-    // Of memory its address, of data the datum and the part. Of a shape the distance of its rows, and their length.
-    const flow::access& a = *f.access_at(i);
-    hash = with(hash, reinterpret_cast<std::uintptr_t>(a.wanted) + a.place, a.bytes,
-                static_cast<std::uint64_t>(a.kind()));
-  }
-  for (unsigned i = 0; i < f.versions; i++)
-    if (const flow::version& v = *f.version_at(i); v.kind == detail::version_kind::replace)
-      hash = with(hash, reinterpret_cast<std::uintptr_t>(v.owner), v.bytes, 0x3f);
-  hash = (hash ^ hash >> 32) * odd;
-  hash = (hash ^ hash >> 29) >> recognition::node_bits << recognition::node_bits;
+  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(f.ops), factor = odd;
+  const auto add = [&](std::uint64_t word) {
+    hash += word * factor;
+    factor *= odd;
+  };
+  // Of memory its address, of data the datum and the part. Of a shape the distance of its rows, and their length.
+  const flow::access* a = f.access_at(0);
+  for (const flow::access* const end = a + f.accesses; a != end; a++)
+    add(word_of(reinterpret_cast<std::uintptr_t>(a->wanted) + a->place, a->bytes,
+                static_cast<std::uint64_t>(a->kind())));
+  const flow::version* v = f.version_at(0);
+  for (const flow::version* const end = v + f.versions; v != end; v++)
+    if (v->kind == detail::version_kind::replace)
+      add(word_of(reinterpret_cast<std::uintptr_t>(v->owner), v->bytes, 0x3f));
+  hash = (hash ^ hash >> 32) * odd >> recognition::node_bits << recognition::node_bits;
   return hash != 0 ? hash : std::uint64_t{1} << recognition::node_bits;
 }
 

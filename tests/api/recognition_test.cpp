@@ -5,6 +5,8 @@
 #include <cctype>
 #include <memory>
 #include <random>
+#include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -63,7 +65,7 @@ class blocks_of_a_program {
     expected[s.to] = mixed(expected[s.to], expected[s.a], expected[s.b]);
     const auto mix = [](auto a, auto b, auto to) { to[0] = mixed(to[0], a[0], b[0]); };
     if (s.of_data) rt_.spawn(in(data_[s.a]), in(data_[s.b]), inout(data_[s.to]), mix);
-    else rt_.spawn(in(memory(s.a)), in(memory(s.b)), inout(memory(s.to)), mix);
+    else rt_.spawn(in(ref(memory(s.a))), in(ref(memory(s.b))), inout(ref(memory(s.to))), mix);
   }
   // Nobody uses it. Each of some blocks lies elsewhere then, some of them where others have been.
   void move_some(std::mt19937_64& random) {
@@ -84,7 +86,7 @@ class blocks_of_a_program {
   }
 
  private:
-  auto memory(std::size_t i) { return ref(own_[i].get(), longs_per_block); }
+  std::span<long> memory(std::size_t i) { return {own_[i].get(), longs_per_block}; }
   runtime& rt_;
   std::vector<data<long>> data_;
   std::vector<std::unique_ptr<long[]>> own_;
@@ -98,8 +100,9 @@ TEST_P(recognising, changes_no_result_of_random_iterations) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     runtime rt({.workers = 4, .policy = GetParam(), .machine = several_nodes});
-    blocks_of_a_program blocks(rt, 4 + random() % 20);
-    iteration each(random, 4, 1 + random() % 100);
+    const std::size_t n = 4 + random() % 20;
+    blocks_of_a_program blocks(rt, n);
+    iteration each(random, n, 1 + random() % 100);
     for (int t = 0; t < 24; t++) {
       if (t == 12) each.change();
       for (const iteration::step& s : each.steps()) blocks.spawn(s);
@@ -118,8 +121,7 @@ TEST_P(recognising, takes_tasks_of_several_creators) {
   constexpr std::size_t creators = 3, blocks = 7;
   constexpr int times = 40;
   runtime rt({.workers = 4, .policy = GetParam(), .machine = several_nodes});
-  std::vector<std::array<long, longs_per_block>> own(creators * blocks);
-  for (auto& block : own) block[0] = 0;
+  std::vector<std::vector<long>> own(creators * blocks, std::vector<long>(longs_per_block, 0));
   const auto all = rt.make_data(std::vector<long>{0});
   const auto create = [&](std::size_t c, auto& where) {
     for (std::size_t b = 0; b < blocks; b++)
