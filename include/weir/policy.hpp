@@ -85,6 +85,9 @@ class task_view {
   }
   // The node that it was placed on in a window; negative: none.
   int planned() const;
+  // Most of what it has in common with others, or with nodes, was to be there by then, as they were placed. If other
+  // workers have taken the tasks that write that, it is elsewhere.
+  bool planned_with_data() const;
   detail::frame& frame() const { return *frame_; }             // weir's own
   const memory::regions* regions() const { return regions_; }  // likewise
   const flow::user_places* found() const { return found_; }    // likewise

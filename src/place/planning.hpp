@@ -30,6 +30,9 @@ class planning {
 
   // For policy::recognises().
   bool recognises() const { return recognises_; }
+  // Whether tasks that were placed with their data go with these if they have come to lie elsewhere. Once: all that
+  // comes later follows them anyway.
+  bool corrects() const { return how_ == how::again; }
   std::uint64_t seed() const { return seed_; }
 
  private:
@@ -65,7 +68,9 @@ class dividing : public policy {
   bool recognises() const override { return plans_.recognises(); }
   wish place(const task_view& task, const asker& who) override {
     const int node = task.planned();
-    return node >= 0 ? planning::as_planned(task, node) : follows_.place(task, who);
+    if (node < 0) return follows_.place(task, who);
+    const bool may_go = plans_.corrects() && task.planned_with_data();
+    return planning::as_planned(task, may_go ? follows_.unless_elsewhere(task, node) : node);
   }
 
  protected:

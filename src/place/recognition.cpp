@@ -37,8 +37,8 @@ std::uint64_t signature_of(flow::frame& f) {
   for (const flow::version* const end = v + f.versions; v != end; v++)
     if (v->kind == detail::version_kind::replace)
       add(word_of(reinterpret_cast<std::uintptr_t>(v->owner), v->bytes, 0x3f));
-  hash = (hash ^ hash >> 32) * odd >> recognition::node_bits << recognition::node_bits;
-  return hash != 0 ? hash : std::uint64_t{1} << recognition::node_bits;
+  hash = (hash ^ hash >> 32) * odd >> recognition::place_bits << recognition::place_bits;
+  return hash != 0 ? hash : std::uint64_t{1} << recognition::place_bits;
 }
 
 int recognition::look_for(const record& known, std::uint64_t signature, reader& r) {
@@ -46,61 +46,61 @@ int recognition::look_for(const record& known, std::uint64_t signature, reader& 
     const std::uint64_t e = known.entry(r.next + i).load(std::memory_order_relaxed);
     if (!is_of(e, signature)) continue;
     r.next += i + 1;
-    return node_in(e);
+    return place_in(e);
   }
   const std::size_t home = known.slot_of(signature);
   for (std::size_t i = 0; i < slots_looked_at; i++) {
-    const std::uint32_t place = known.places[(home + i) & known.slot_mask()].load(std::memory_order_relaxed);
-    if (place == 0) return -1;
-    const std::uint32_t position = (place & ~on_several_nodes) - 1;
+    const std::uint32_t first = known.firsts[(home + i) & known.slot_mask()].load(std::memory_order_relaxed);
+    if (first == 0) return -1;
+    const std::uint32_t position = (first & ~in_several_places) - 1;
     const std::uint64_t e = known.entry(position).load(std::memory_order_relaxed);
     if (!is_of(e, signature)) continue;
     r.next = position + 1;
-    return (place & on_several_nodes) != 0 ? -1 : node_in(e);
+    return (first & in_several_places) != 0 ? -1 : place_in(e);
   }
   return -1;
 }
 
-std::uint32_t recognition::add(std::uint64_t signature, int node) {
+std::uint32_t recognition::add(std::uint64_t signature, int place) {
   if ((all_.empty() && most_ != 0) || (!all_.empty() && end_ > all_.back()->mask && all_.back()->mask + 1 < most_))
     grow();
-  if (!all_.empty()) all_.back()->put(end_, signature, node);
+  if (!all_.empty()) all_.back()->put(end_, signature, place);
   return end_++;
 }
 
-void recognition::amend(std::uint32_t position, std::uint64_t signature, int node) {
+void recognition::amend(std::uint32_t position, std::uint64_t signature, int place) {
   if (all_.empty() || end_ - position > all_.back()->mask + 1) return;
   if (is_of(all_.back()->entry(position).load(std::memory_order_relaxed), signature))
-    all_.back()->put(position, signature, node);
+    all_.back()->put(position, signature, place);
 }
 
-void recognition::record::put(std::uint32_t position, std::uint64_t signature, int node) {
-  entry(position).store(signature | static_cast<std::uint64_t>(node), std::memory_order_relaxed);
-  note_place(static_cast<std::uint32_t>(position & mask), signature, node);
+void recognition::record::put(std::uint32_t position, std::uint64_t signature, int place) {
+  entry(position).store(signature | static_cast<std::uint64_t>(place), std::memory_order_relaxed);
+  note_first(static_cast<std::uint32_t>(position & mask), signature, place);
 }
 
 // The first position stays: who goes through tasks of the same signature begins there, and has all of them.
-void recognition::record::note_place(std::uint32_t position, std::uint64_t signature, int node) {
+void recognition::record::note_first(std::uint32_t position, std::uint64_t signature, int place) {
   const std::size_t home = slot_of(signature);
   std::size_t free = home;
   bool is_free = false;
   for (std::size_t i = 0; i < slots_looked_at; i++) {
     const std::size_t slot = (home + i) & slot_mask();
-    const std::uint32_t place = places[slot].load(std::memory_order_relaxed);
-    const std::uint32_t first = (place & ~on_several_nodes) - 1;
-    const std::uint64_t e = place == 0 ? 0 : entry(first).load(std::memory_order_relaxed);
-    if (place != 0 && is_of(e, signature)) {
-      if (node_in(e) != node) places[slot].store(place | on_several_nodes, std::memory_order_relaxed);
+    const std::uint32_t first = firsts[slot].load(std::memory_order_relaxed);
+    const std::uint64_t e =
+        first == 0 ? 0 : entry((first & ~in_several_places) - 1).load(std::memory_order_relaxed);
+    if (first != 0 && is_of(e, signature)) {
+      if (place_in(e) != place) firsts[slot].store(first | in_several_places, std::memory_order_relaxed);
       return;
     }
-    const bool replaced = place == 0 || ((slot - slot_of(e)) & slot_mask()) >= slots_looked_at;
+    const bool replaced = first == 0 || ((slot - slot_of(e)) & slot_mask()) >= slots_looked_at;
     if (replaced && !is_free) {
       free = slot;
       is_free = true;
     }
-    if (place == 0) break;
+    if (first == 0) break;
   }
-  places[free].store(position + 1, std::memory_order_relaxed);
+  firsts[free].store(position + 1, std::memory_order_relaxed);
 }
 
 // What others read stays as it is.
@@ -110,7 +110,7 @@ void recognition::grow() {
     all_.reserve(all_.size() + 1);
     for (std::uint32_t p = 0; p < end_ && !all_.empty(); p++) {
       const std::uint64_t e = all_.back()->entry(p).load(std::memory_order_relaxed);
-      larger->put(p, e & ~((std::uint64_t{1} << node_bits) - 1), node_in(e));
+      larger->put(p, e & ~((std::uint64_t{1} << place_bits) - 1), place_in(e));
     }
     record_.store(larger.get(), std::memory_order_release);
     all_.push_back(std::move(larger));

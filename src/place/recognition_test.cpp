@@ -82,7 +82,7 @@ int node_by(std::uint64_t i) { return static_cast<int>(i * i % 7); }
 TEST(recognition, knows_nothing_at_first) {
   const recognition r;
   recognition::reader by;
-  EXPECT_EQ(r.node_of(signature(1), by), -1);
+  EXPECT_EQ(r.place_of(signature(1), by), -1);
   EXPECT_EQ(by.signature, signature(1));
 }
 
@@ -92,10 +92,10 @@ TEST(recognition, knows_what_comes_again_in_any_order) {
   recognition::reader by, backwards;
   for (int again = 0; again < 2; again++)
     for (std::uint64_t i = 0; i < 20'000; i++) {
-      ASSERT_EQ(r.node_of(signature(i), by), node_by(i)) << i;
-      ASSERT_EQ(r.node_of(signature(19'999 - i), backwards), node_by(19'999 - i)) << i;
+      ASSERT_EQ(r.place_of(signature(i), by), node_by(i)) << i;
+      ASSERT_EQ(r.place_of(signature(19'999 - i), backwards), node_by(19'999 - i)) << i;
     }
-  EXPECT_EQ(r.node_of(signature(20'000), by), -1);
+  EXPECT_EQ(r.place_of(signature(20'000), by), -1);
 }
 
 // Tasks that name one datum alone, as of a reduction: whoever looks for them has all nodes, in turn.
@@ -106,14 +106,14 @@ TEST(recognition, tells_tasks_that_are_alike_apart_by_where_they_are_expected) {
   for (std::uint64_t i = 0; i < alike; i++) r.add(signature(1000), static_cast<int>(i % 4));
   recognition::reader in_order, from_nowhere;
   for (int again = 0; again < 3; again++) {
-    for (std::uint64_t i = 0; i < others; i++) ASSERT_EQ(r.node_of(signature(i), in_order), 0);
+    for (std::uint64_t i = 0; i < others; i++) ASSERT_EQ(r.place_of(signature(i), in_order), 0);
     for (std::uint64_t i = 0; i < alike; i++)
-      ASSERT_EQ(r.node_of(signature(1000), in_order), static_cast<int>(i % 4)) << i;
+      ASSERT_EQ(r.place_of(signature(1000), in_order), static_cast<int>(i % 4)) << i;
   }
   from_nowhere.next = 3000;
-  EXPECT_EQ(r.node_of(signature(1000), from_nowhere), -1);  // where nothing says which one it is
+  EXPECT_EQ(r.place_of(signature(1000), from_nowhere), -1);  // where nothing says which one it is
   for (std::uint64_t i = 1; i < alike; i++)
-    ASSERT_EQ(r.node_of(signature(1000), from_nowhere), static_cast<int>(i % 4)) << i;
+    ASSERT_EQ(r.place_of(signature(1000), from_nowhere), static_cast<int>(i % 4)) << i;
 }
 
 TEST(recognition, forgives_tasks_left_out_and_new_ones) {
@@ -125,11 +125,11 @@ TEST(recognition, forgives_tasks_left_out_and_new_ones) {
   recognition::reader by;
   for (std::uint64_t i = 0; i < 100; i++) {
     if (i % 3 != 0) {
-      ASSERT_EQ(r.node_of(signature(i), by), node_by(i)) << i;
+      ASSERT_EQ(r.place_of(signature(i), by), node_by(i)) << i;
     }
-    ASSERT_EQ(r.node_of(signature(100'000 + i), by), -1) << i;
+    ASSERT_EQ(r.place_of(signature(100'000 + i), by), -1) << i;
     if (i > 0) {
-      ASSERT_EQ(r.node_of(signature(7777), by), static_cast<int>(i % 3)) << i;
+      ASSERT_EQ(r.place_of(signature(7777), by), static_cast<int>(i % 3)) << i;
     }
   }
 }
@@ -140,8 +140,8 @@ TEST(recognition, has_a_task_where_it_was_placed_last) {
   r.add(signature(2), 3);
   r.amend(at, signature(1), 5);
   recognition::reader by;
-  EXPECT_EQ(r.node_of(signature(1), by), 5);
-  EXPECT_EQ(r.node_of(signature(2), by), 3);
+  EXPECT_EQ(r.place_of(signature(1), by), 5);
+  EXPECT_EQ(r.place_of(signature(2), by), 3);
 }
 
 TEST(recognition, forgets_the_oldest) {
@@ -153,8 +153,8 @@ TEST(recognition, forgets_the_oldest) {
     if (i % 100 == 99) r.amend(at - most, signature(i - most), 0);  // it is not there any more
   }
   recognition::reader by;
-  for (std::uint64_t i = 0; i < tasks - most; i++) ASSERT_EQ(r.node_of(signature(i), by), -1) << i;
-  for (std::uint64_t i = tasks - most; i < tasks; i++) ASSERT_EQ(r.node_of(signature(i), by), node_by(i)) << i;
+  for (std::uint64_t i = 0; i < tasks - most; i++) ASSERT_EQ(r.place_of(signature(i), by), -1) << i;
+  for (std::uint64_t i = tasks - most; i < tasks; i++) ASSERT_EQ(r.place_of(signature(i), by), node_by(i)) << i;
 }
 
 // The same against a list of all: what is answered is right, and what is recent is known.
@@ -168,7 +168,7 @@ TEST(recognition, holds_in_random_programs) {
     recognition::reader readers[3];
     for (int step = 0; step < 20'000; step++) {
       const std::uint64_t task = random.below(static_cast<std::uint32_t>(different));
-      const int node = r.node_of(signature(task), readers[random.below(3)]);
+      const int node = r.place_of(signature(task), readers[random.below(3)]);
       if (node >= 0) {
         ASSERT_EQ(node, node_by(task)) << step;
       } else {
@@ -190,7 +190,7 @@ TEST(recognition, is_read_while_it_grows_and_forgets) {
     readers.emplace_back([&, t] {
       recognition::reader by;
       for (std::uint64_t i = t; !over.load(std::memory_order_relaxed); i++) {
-        const int node = r.node_of(signature(i % 10'000), by);
+        const int node = r.place_of(signature(i % 10'000), by);
         if (node >= 0 && node != node_by(i % 10'000)) wrong.fetch_add(1, std::memory_order_relaxed);
         if (node >= 0) found.fetch_add(1, std::memory_order_relaxed);
       }

@@ -61,7 +61,7 @@ bool windows::add(flow::frame& f, std::uint64_t signature, flow::ready_list& rea
   const auto ns = static_cast<std::uint64_t>(static_cast<double>(bytes_named(f)) * far_ns_per_byte_);
   std::lock_guard guard(lock_);
   try {
-    tasks_of_it_.push_back({&f, signature, 0, policy::here});
+    tasks_of_it_.push_back({&f, signature, 0, detail::node_unknown});
   } catch (const std::bad_alloc&) {
     leave_out(f, ready);
     return false;
@@ -166,10 +166,9 @@ void windows::place_all(taken& t, flow::ready_list& ready) {
 }
 
 // Before it may run, and its parts are gone.
-void windows::place(const member& m) {
-  const std::int16_t affinity = m.node >= 0 ? flow::planned_on(m.node) : std::int16_t{detail::node_unknown};
-  for (flow::frame* p = flow::parts_of(*m.frame); p != nullptr; p = p->next) flow::set_affinity(*p, affinity);
-  flow::set_affinity(*m.frame, affinity);
+void windows::place(flow::frame& f, std::int16_t affinity) {
+  for (flow::frame* p = flow::parts_of(f); p != nullptr; p = p->next) flow::set_affinity(*p, affinity);
+  flow::set_affinity(f, affinity);
 }
 
 // Those that were created before one like them was placed. They leave the window, and may run at once; what others of
@@ -177,10 +176,9 @@ void windows::place(const member& m) {
 std::size_t windows::place_known(std::vector<member>& tasks, std::size_t from) {
   std::size_t left = from;
   for (std::size_t i = from; i < tasks.size(); i++) {
-    member& m = tasks[i];
-    m.node = known_.node_of(m.signature, planners_);
-    if (m.node >= 0) place(m);
-    else tasks[left++] = m;
+    const int known = known_.place_of(tasks[i].signature, planners_);
+    if (known >= 0) place(*tasks[i].frame, affinity_of_place(known));
+    else tasks[left++] = tasks[i];
   }
   recognised_.store(recognised_.load(std::memory_order_relaxed) + tasks.size() - left, std::memory_order_relaxed);
   tasks.erase(tasks.begin() + static_cast<std::ptrdiff_t>(left), tasks.end());
@@ -222,8 +220,25 @@ std::size_t windows::ask_policy(taken& t) {
     const bool has_workers = n >= 0 && n < machine_.nodes && machine_.has_worker[static_cast<std::size_t>(n)] != 0;
     t.tasks[i].node = has_workers ? n : policy::here;
   }
+  find_with_data(w, t.tasks);
   if (recognises_) remember(t);
   return wanted() == 0 ? w.size() : w.kept_from();
+}
+
+// Whether at least half of what a task has in common with others and with nodes is on its own.
+void windows::find_with_data(const task_window& w, std::vector<member>& tasks) {
+  auto l = w.links().begin();
+  auto b = w.bonds().begin();
+  for (std::size_t i = 0; i < tasks.size(); i++) {
+    std::uint64_t there = 0, all = 0;
+    const auto add = [&](int node, std::uint64_t bytes) {
+      all += bytes;
+      there += node == tasks[i].node ? bytes : 0;
+    };
+    for (; l != w.links().end() && l->to == i; ++l) add(tasks[l->from].node, l->bytes);
+    for (; b != w.bonds().end() && b->task == i; ++b) add(b->node, b->bytes);
+    tasks[i].with_data = 2 * there >= all;
+  }
 }
 
 // Those that are kept for the next window, too: most of the tasks that come are like these.
@@ -231,8 +246,9 @@ void windows::remember(taken& t) {
   for (std::size_t i = 0; i < t.tasks.size(); i++) {
     member& m = t.tasks[i];
     if (m.node < 0) continue;
-    if (i < t.kept) known_.amend(m.position, m.signature, m.node);
-    else m.position = known_.add(m.signature, m.node);
+    const int place = flow::first_planned - m.affinity();
+    if (i < t.kept) known_.amend(m.position, m.signature, place);
+    else m.position = known_.add(m.signature, place);
   }
 }
 
@@ -255,8 +271,8 @@ bool windows::keep(const taken& t, std::size_t from) {
 
 void windows::release(const taken& t, flow::ready_list& ready, std::size_t end) {
   const bool keeps = (end < t.tasks.size() || !t.later.empty()) && keep(t, end);
-  for (std::size_t i = 0; i < (keeps ? end : t.tasks.size()); i++) place(t.tasks[i]);
-  for (std::size_t i = 0; i < t.later.size() && !keeps; i++) place(t.later[i]);
+  for (std::size_t i = 0; i < (keeps ? end : t.tasks.size()); i++) place(*t.tasks[i].frame, t.tasks[i].affinity());
+  for (std::size_t i = 0; i < t.later.size() && !keeps; i++) place(*t.later[i].frame, t.later[i].affinity());
   const std::lock_guard guard(lock_);
   let_go(ready);
   if (wanted() == 0 && !tasks_of_it_.empty()) cut_.store(true, std::memory_order_relaxed);

@@ -34,9 +34,9 @@ class windows {
   // Before a wanted task is marked: whether one like it was placed before. Then this one is, and is in no window.
   bool recognise(flow::frame& f, recognition::reader& creators) const {
     if (!recognises_) return false;
-    const int node = known_.node_of(signature_of(f), creators);
-    if (node >= 0) flow::set_affinity(f, flow::planned_on(node));
-    return node >= 0;
+    const int place = known_.place_of(signature_of(f), creators);
+    if (place >= 0) flow::set_affinity(f, affinity_of_place(place));
+    return place >= 0;
   }
 
   // By who has made a task ready. True: it is not placed yet, and is kept until it is.
@@ -74,6 +74,8 @@ class windows {
   std::size_t wanted() const { return most_.load(std::memory_order_relaxed); }
 
  private:
+  // As it is kept by who recognises: never negative.
+  static std::int16_t affinity_of_place(int place) { return static_cast<std::int16_t>(flow::first_planned - place); }
   static bool names_new(flow::frame&);
   bool hold_marked(flow::frame*);
   bool is_full() const { return size_.load(std::memory_order_relaxed) >= std::max<std::size_t>(wanted(), 1); }
@@ -82,6 +84,10 @@ class windows {
     std::uint64_t signature;
     std::uint32_t position;  // of one that was kept: in what is known
     int node;                // where it was placed so far, else -1
+    bool with_data = false;  // flow::planned_on()
+    std::int16_t affinity() const {
+      return node >= 0 ? flow::planned_on(node, with_data) : std::int16_t{detail::node_unknown};
+    }
   };
   struct taken {
     std::vector<member> tasks;
@@ -98,7 +104,8 @@ class windows {
   std::size_t place_known(std::vector<member>&, std::size_t from);
   std::size_t ask_about(taken&);
   std::size_t ask_policy(taken&);
-  static void place(const member&);
+  static void place(flow::frame&, std::int16_t affinity);
+  static void find_with_data(const task_window&, std::vector<member>&);
   void remember(taken&);
   bool keep(const taken&, std::size_t from);
   // Those before `end`; the others are kept for the next window, before those that came later.

@@ -225,6 +225,8 @@ const policy_registration<by_name> by_name_is_here("test-recognising");
 
 // As if these had been placed in its own window: where they will write, though they have not run.
 TEST(recognised_tasks, draw_those_that_come_after_them) {
+  by_name::nodes.clear();
+  by_name::has_seen_it = false;
   runtime rt({.workers = 4, .policy = "test-recognising", .machine = several_nodes});
   const auto gate = rt.make_data(std::vector<char>(8));
   constexpr std::array<const char*, 4> names{"0", "1", "2", "3"};
