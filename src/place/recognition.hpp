@@ -1,5 +1,5 @@
-// Tasks that come again: a program that iterates creates the same graph each time, and what was placed in a window once
-// need not be placed again. README.md, "Tasks that come again".
+// Tasks that come again: a program that iterates creates the same graph each time, and what was placed in a window
+// once need not be placed again. README.md, "Tasks that come again".
 #pragma once
 
 #include "flow/flow.hpp"
@@ -11,8 +11,8 @@
 
 namespace weir::place {
 
-// Of a task that is not matched yet: its function, and what it names, how: addresses of its own memory, and which data,
-// whatever version these have. One multiplication for each. Never 0; the low bits are.
+// Of a task that is not matched yet: its function, and what it names, how: addresses of its own memory, and which
+// data, whatever version these have. One multiplication for each. Never 0; the low bits are.
 std::uint64_t signature_of(flow::frame&);
 
 // The tasks of windows, in the order of their creation, with where they were placed, a number below 2^16. A creator

@@ -1,4 +1,5 @@
-// Programs that iterate, under policies that recognise what they have placed: nothing is lost, done twice or too early.
+// Programs that iterate, under policies that recognise what they have placed: nothing is lost, done twice or too
+// early.
 #include "tests/support/support.hpp"
 
 #include <array>
