@@ -85,6 +85,9 @@ class task_view {
   }
   // The node that it was placed on in a window; negative: none.
   int planned() const;
+  // Most of what it has in common with others, or with nodes, was to be there by then, as they were placed. If other
+  // workers have taken the tasks that write that, it is elsewhere.
+  bool planned_with_data() const;
   detail::frame& frame() const { return *frame_; }             // weir's own
   const memory::regions* regions() const { return regions_; }  // likewise
   const flow::user_places* found() const { return found_; }    // likewise
@@ -230,6 +233,10 @@ class policy {
   // A window is full, or must not wait: says where its tasks belong. By one thread at a time, while others create and
   // run tasks. A task that is then placed is still asked about by place(), which may know more: task_view::planned().
   virtual void created(task_window&) {}
+  // Whether a task like one that it has placed in a window, with the same function on the same data or memory, goes
+  // where that one was placed, and is in no window. Programs that iterate create the same tasks again and again. Tasks
+  // that are alike and were placed on several nodes are told apart by those before them. Asked once, at first.
+  virtual bool recognises() const { return false; }
   // Whom to rob, in this order, first its own node's workers: nearest first unless said otherwise. Workers that are
   // not named are never robbed by this one. Asked once.
   virtual std::vector<int> victims(int worker) const;

@@ -11,14 +11,22 @@ namespace weir::flow {
 
 // Below detail::node_unknown, which says that a task belongs nowhere in particular.
 inline constexpr std::int16_t awaits_plan = -2;
-inline constexpr std::int16_t first_planned = -3;  // on node 0
+inline constexpr std::int16_t first_planned = -3;  // on node 0, and every second one on the next
 
-constexpr std::int16_t planned_on(int node) { return static_cast<std::int16_t>(first_planned - node); }
+// `with_data`: because most of what it names was to be there by then.
+constexpr std::int16_t planned_on(int node, bool with_data = false) {
+  return static_cast<std::int16_t>(first_planned - 2 * node - (with_data ? 1 : 0));
+}
 // Negative: it is not planned, or not yet.
 constexpr int node_of_plan(std::int16_t affinity) {
-  return affinity <= first_planned ? first_planned - affinity : int{detail::node_unknown};
+  return affinity <= first_planned ? (first_planned - affinity) / 2 : int{detail::node_unknown};
+}
+constexpr bool is_planned_with_data(std::int16_t affinity) {
+  return affinity <= first_planned && (first_planned - affinity) % 2 != 0;
 }
 static_assert(node_of_plan(planned_on(7)) == 7 && node_of_plan(awaits_plan) < 0 && node_of_plan(3) < 0);
+static_assert(node_of_plan(planned_on(7, true)) == 7 && is_planned_with_data(planned_on(7, true)));
+static_assert(!is_planned_with_data(planned_on(7)) && !is_planned_with_data(awaits_plan));
 
 // While it is planned others may look at it: those that make it ready, and those that name what it will write.
 inline std::int16_t affinity_of(frame& f) {

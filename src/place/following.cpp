@@ -24,6 +24,18 @@ class tally {
     if (used_ < entries_.size()) entries_[used_++] = {bytes, node};
   }
   bool nothing() const { return used_ == 0; }
+  // The first of those with most bytes, if it has twice those of this node; else this one.
+  int unless_elsewhere(int node) const {
+    std::uint64_t there = 0, most_bytes = 0;
+    int best = node;
+    for (std::size_t i = 0; i < used_; i++) {
+      if (entries_[i].node == node) there = entries_[i].bytes;
+      if (entries_[i].bytes <= most_bytes) continue;
+      most_bytes = entries_[i].bytes;
+      best = entries_[i].node;
+    }
+    return most_bytes >= 2 * there ? best : node;
+  }
   template <class Choose>
   int heaviest(Choose&& choose) const {
     std::array<int, most> best;
@@ -84,6 +96,13 @@ policy::wish following::place(const task_view& task, const policy::asker& who) {
   if (2 * unplaced > written && (!has_inputs || all.nothing())) return {dealt(f, who), true};
   return all.nothing() ? policy::wish()
                        : policy::wish(all.heaviest([&](std::uint32_t n) { return chance(who.index, n); }));
+}
+
+int following::unless_elsewhere(const task_view& task, int node) const {
+  tally all(served_by_);
+  flow::for_each_moved_input(user_memory_of(task), &task.frame(),
+                             [&](std::uint64_t bytes, int at) { all.add(weight(bytes), at); });
+  return all.unless_elsewhere(node);
 }
 
 // Who shares pages of the program's own memory takes one turn together, so each thread may have only a few: they begin

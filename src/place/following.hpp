@@ -17,6 +17,9 @@ class following {
 
   void begin(const policy_machine&);
   policy::wish place(const task_view&, const policy::asker&);
+  // Of a task that was to be on this node, and on what it finds there: that, or the node where most of it lies, if
+  // that is twice as much at least.
+  int unless_elsewhere(const task_view&, int node) const;
 
  private:
   int dealt(flow::frame* task, const policy::asker&);

@@ -272,6 +272,9 @@ planning::planning(policy_parameters& p, how h)
       overlap_(h == how::again ? p.count("overlap", window_ / 4, 0, window_ - 1,
                                          "of those, the last ones, which the next window has, too")
                                : 0),
+      recognises_(h == how::again && p.word("recognise", {"on", "off"},
+                                            "whether tasks like those of a window before go where these were placed, "
+                                            "and are in no window") == "on"),
       imbalance_(p.number("imbalance", 0.05, 0, 10, "how much more than its share a node may get; 0.05 is 5 %")),
       effort_(p.number("effort", 0.1, 0, 1000,
                        "of the time that a window's tasks take, what placing them may take beyond the quick way")),

@@ -28,6 +28,11 @@ class planning {
   // Of a task that was placed: there. What it is the first to write will lie there, too.
   static policy::wish as_planned(const task_view&, int node);
 
+  // For policy::recognises().
+  bool recognises() const { return recognises_; }
+  // Whether tasks that were placed with their data go with these if they have come to lie elsewhere. Once: all that
+  // comes later follows them anyway.
+  bool corrects() const { return how_ == how::again; }
   std::uint64_t seed() const { return seed_; }
 
  private:
@@ -39,6 +44,7 @@ class planning {
 
   const how how_;
   const std::size_t window_, overlap_;
+  const bool recognises_;
   const double imbalance_, effort_;
   const std::uint64_t seed_;
   const std::unique_ptr<partition::partitioner> with_;
@@ -61,9 +67,12 @@ class dividing : public policy {
   }
   std::size_t window() const override { return plans_.window(); }
   void created(task_window& w) override { plans_.divide(w); }
+  bool recognises() const override { return plans_.recognises(); }
   wish place(const task_view& task, const asker& who) override {
     const int node = task.planned();
-    return node >= 0 ? planning::as_planned(task, node) : follows_.place(task, who);
+    if (node < 0) return follows_.place(task, who);
+    const bool may_go = plans_.corrects() && task.planned_with_data();
+    return planning::as_planned(task, may_go ? follows_.unless_elsewhere(task, node) : node);
   }
 
  protected:

@@ -40,6 +40,7 @@ std::vector<int> policy::victims(int) const { return {}; }
 void policy::observe(const event&) {}
 
 int task_view::planned() const { return flow::node_of_plan(flow::affinity_of(*frame_)); }
+bool task_view::planned_with_data() const { return flow::is_planned_with_data(flow::affinity_of(*frame_)); }
 
 void task_window::place(std::size_t i, int node) {
   if (i >= size() || node < policy::here)

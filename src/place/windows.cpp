@@ -52,23 +52,24 @@ bool windows::names_new(flow::frame& f) {
   return is_new;
 }
 
-bool windows::add(flow::frame& f, flow::ready_list& ready) {
+bool windows::add(flow::frame& f, std::uint64_t signature, flow::ready_list& ready) {
   const bool is_new = names_new(f);
   const auto ns = static_cast<std::uint64_t>(static_cast<double>(bytes_named(f)) * far_ns_per_byte_);
   std::lock_guard guard(lock_);
   try {
-    frames_.push_back(&f);
+    tasks_of_it_.push_back({&f, signature, 0, detail::node_unknown});
   } catch (const std::bad_alloc&) {
     leave_out(f, ready);
     return false;
   }
-  size_.store(frames_.size(), std::memory_order_relaxed);
+  const std::size_t size = tasks_of_it_.size();
+  size_.store(size, std::memory_order_relaxed);
   misplaced_ns_.store(misplaced_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
-  if (is_new) seen_all_at_ = std::max(2 * frames_.size(), least_tasks_per_worker * static_cast<std::size_t>(workers_));
+  if (is_new) seen_all_at_ = std::max(2 * size, least_tasks_per_worker * static_cast<std::size_t>(workers_));
   const std::size_t most = wanted();
   if (most == 0) cut_.store(true, std::memory_order_relaxed);  // it was marked when windows were wanted still
-  if (frames_.size() == seen_all_at_) seen_all_.store(true, std::memory_order_relaxed);
-  return most == 0 || frames_.size() == most || frames_.size() == seen_all_at_;
+  if (size == seen_all_at_) seen_all_.store(true, std::memory_order_relaxed);
+  return most == 0 || size == most || size == seen_all_at_;
 }
 
 // There is no memory to remember it: it is placed by itself. It may be held already.
@@ -119,10 +120,11 @@ bool windows::is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_n
 windows::taken windows::take() {
   taken t;
   std::lock_guard guard(lock_);
-  t.frames = std::exchange(frames_, {});
-  t.nodes = std::exchange(kept_nodes_, {});
+  t.tasks = std::exchange(tasks_of_it_, {});
+  t.kept = std::exchange(kept_, 0);
   t.cut = cut_.load(std::memory_order_relaxed) ||
-          (t.frames.size() < wanted() && !seen_all_.load(std::memory_order_relaxed));
+          (t.tasks.size() < wanted() && !seen_all_.load(std::memory_order_relaxed));
+  t.most = seen_all_.load(std::memory_order_relaxed) ? std::min(seen_all_at_, wanted()) : wanted();
   seen_all_at_ = 0;
   seen_all_.store(false, std::memory_order_relaxed);
   size_.store(0, std::memory_order_relaxed);
@@ -134,72 +136,142 @@ windows::taken windows::take() {
 
 bool windows::plan(flow::ready_list& ready) {
   if (planning_.exchange(true, std::memory_order_acquire)) return false;
-  const taken t = take();
-  if (!t.frames.empty()) place_all(t, ready);
+  taken t = take();
+  const bool any = !t.tasks.empty();
+  if (any) place_all(t, ready);
   planning_.store(false, std::memory_order_release);
-  return !t.frames.empty();
+  return any;
 }
 
 // Tasks that were created before the last window was placed are asked about one by one when they are ready; so are all
 // of a window for which there is no memory.
-void windows::place_all(const taken& t, flow::ready_list& ready) {
-  std::vector<int> nodes;
-  std::size_t placed = t.frames.size();
+void windows::place_all(taken& t, flow::ready_list& ready) {
+  std::size_t placed = t.tasks.size();
   try {
-    if (wanted() != 0) placed = ask_about(t, nodes);
+    if (wanted() != 0) {
+      if (recognises_) set_later_apart(t);
+      placed = ask_about(t);
+    }
   } catch (const std::bad_alloc&) {
-    nodes.clear();
+    for (member& m : t.tasks) m.node = policy::here;
+    placed = t.tasks.size();
     if (!said_.exchange(true, std::memory_order_relaxed))
       std::fputs("weir: no memory to look at a window of tasks; they are placed one by one\n", stderr);
   }
-  release(t, nodes, ready, placed);
+  release(t, ready, placed);
 }
 
-// How many are placed, the others being kept.
-std::size_t windows::ask_about(const taken& t, std::vector<int>& nodes) {
-  nodes.reserve(t.frames.size());
-  task_window w = window_builder(machine_, user_memory_, t.frames, t.nodes, t.cut).take();
+// Before it may run, and its parts are gone.
+void windows::place(flow::frame& f, std::int16_t affinity) {
+  for (flow::frame* p = flow::parts_of(f); p != nullptr; p = p->next) flow::set_affinity(*p, affinity);
+  flow::set_affinity(f, affinity);
+}
+
+// Those that were created before one like them was placed. They leave the window, and may run at once; what others of
+// it have in common with them they have with the nodes of these. How many are left.
+std::size_t windows::place_known(std::vector<member>& tasks, std::size_t from) {
+  std::size_t left = from;
+  for (std::size_t i = from; i < tasks.size(); i++) {
+    const int known = known_.place_of(tasks[i].signature, planners_);
+    if (known >= 0) place(*tasks[i].frame, affinity_of_place(known));
+    else tasks[left++] = tasks[i];
+  }
+  recognised_.store(recognised_.load(std::memory_order_relaxed) + tasks.size() - left, std::memory_order_relaxed);
+  tasks.erase(tasks.begin() + static_cast<std::ptrdiff_t>(left), tasks.end());
+  return left;
+}
+
+// Beside those that are known already.
+void windows::set_later_apart(taken& t) {
+  const std::size_t left = place_known(t.tasks, t.kept), most = std::max(t.most, t.kept + 1);
+  if (left <= most) return;
+  const auto first = t.tasks.begin() + static_cast<std::ptrdiff_t>(most);
+  t.later.assign(first, t.tasks.end());
+  t.tasks.erase(first, t.tasks.end());
+}
+
+// How many are placed, the others being kept. Of those that were kept there is nothing new to see if none has come, or
+// all that have come later are known now.
+std::size_t windows::ask_about(taken& t) {
+  std::size_t placed = t.tasks.size();
+  if (!recognises_ || placed > t.kept) placed = ask_policy(t);
+  if (!t.later.empty() && place_known(t.later, 0) == 0) placed = t.tasks.size();
+  tasks_.store(tasks_.load(std::memory_order_relaxed) + placed, std::memory_order_relaxed);
+  return placed;
+}
+
+std::size_t windows::ask_policy(taken& t) {
+  std::vector<flow::frame*> frames;
+  std::vector<int> nodes;
+  for (const member& m : t.tasks) {
+    frames.push_back(m.frame);
+    nodes.push_back(m.node);
+  }
+  task_window w = window_builder(machine_, user_memory_, frames, nodes, t.cut).take();
   show(policy_, w, said_);
   most_.store(policy_.window(), std::memory_order_relaxed);
   windows_.store(windows_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   for (std::size_t i = 0; i < w.size(); i++) {
     const int n = w.node(i);
     const bool has_workers = n >= 0 && n < machine_.nodes && machine_.has_worker[static_cast<std::size_t>(n)] != 0;
-    nodes.push_back(has_workers ? n : policy::here);
+    t.tasks[i].node = has_workers ? n : policy::here;
   }
-  const std::size_t placed = wanted() == 0 ? w.size() : w.kept_from();
-  tasks_.store(tasks_.load(std::memory_order_relaxed) + placed, std::memory_order_relaxed);
-  return placed;
+  find_with_data(w, t.tasks);
+  if (recognises_) remember(t);
+  return wanted() == 0 ? w.size() : w.kept_from();
+}
+
+// Whether at least half of what a task has in common with others and with nodes is on its own.
+void windows::find_with_data(const task_window& w, std::vector<member>& tasks) {
+  auto l = w.links().begin();
+  auto b = w.bonds().begin();
+  for (std::size_t i = 0; i < tasks.size(); i++) {
+    std::uint64_t there = 0, all = 0;
+    const auto add = [&](int node, std::uint64_t bytes) {
+      all += bytes;
+      there += node == tasks[i].node ? bytes : 0;
+    };
+    for (; l != w.links().end() && l->to == i; ++l) add(tasks[l->from].node, l->bytes);
+    for (; b != w.bonds().end() && b->task == i; ++b) add(b->node, b->bytes);
+    tasks[i].with_data = 2 * there >= all;
+  }
+}
+
+// Those that are kept for the next window, too: most of the tasks that come are like these.
+void windows::remember(taken& t) {
+  for (std::size_t i = 0; i < t.tasks.size(); i++) {
+    member& m = t.tasks[i];
+    if (m.node < 0) continue;
+    const int place = flow::first_planned - m.affinity();
+    if (i < t.kept) known_.amend(m.position, m.signature, place);
+    else m.position = known_.add(m.signature, place);
+  }
 }
 
 // In front of those that were created meanwhile. False: there is no memory for that.
-bool windows::keep(const taken& t, const std::vector<int>& nodes, std::size_t from) {
+bool windows::keep(const taken& t, std::size_t from) {
   const std::lock_guard guard(lock_);
+  const std::size_t kept = t.tasks.size() - from;
   try {
-    const auto first = static_cast<std::ptrdiff_t>(from);
-    kept_nodes_.assign(nodes.begin() + first, nodes.end());
-    frames_.insert(frames_.begin(), t.frames.begin() + first, t.frames.end());
+    tasks_of_it_.reserve(kept + t.later.size() + tasks_of_it_.size());
   } catch (const std::bad_alloc&) {
-    kept_nodes_.clear();
     return false;
   }
-  size_.store(frames_.size(), std::memory_order_relaxed);
+  tasks_of_it_.insert(tasks_of_it_.begin(), t.later.begin(), t.later.end());
+  tasks_of_it_.insert(tasks_of_it_.begin(), t.tasks.begin() + static_cast<std::ptrdiff_t>(from), t.tasks.end());
+  kept_ = kept;
+  size_.store(tasks_of_it_.size(), std::memory_order_relaxed);
+  if (t.cut) cut_.store(true, std::memory_order_relaxed);
   return true;
 }
 
-void windows::release(const taken& t, const std::vector<int>& nodes, flow::ready_list& ready, std::size_t end) {
-  if (end < t.frames.size() && !keep(t, nodes, end)) end = t.frames.size();
-  for (std::size_t i = 0; i < end; i++) {
-    flow::frame& f = *t.frames[i];
-    const bool placed = !nodes.empty() && nodes[i] >= 0;
-    const std::int16_t affinity = placed ? flow::planned_on(nodes[i]) : std::int16_t{detail::node_unknown};
-    // Before it may run, and its parts are gone.
-    for (flow::frame* p = flow::parts_of(f); p != nullptr; p = p->next) flow::set_affinity(*p, affinity);
-    flow::set_affinity(f, affinity);
-  }
+void windows::release(const taken& t, flow::ready_list& ready, std::size_t end) {
+  const bool keeps = (end < t.tasks.size() || !t.later.empty()) && keep(t, end);
+  for (std::size_t i = 0; i < (keeps ? end : t.tasks.size()); i++) place(*t.tasks[i].frame, t.tasks[i].affinity());
+  for (std::size_t i = 0; i < t.later.size() && !keeps; i++) place(*t.later[i].frame, t.later[i].affinity());
   const std::lock_guard guard(lock_);
   let_go(ready);
-  if (wanted() == 0 && !frames_.empty()) cut_.store(true, std::memory_order_relaxed);
+  if (wanted() == 0 && !tasks_of_it_.empty()) cut_.store(true, std::memory_order_relaxed);
 }
 
 // Node by node in turn, so that none waits for its first task until the others have all of theirs.

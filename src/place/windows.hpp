@@ -3,6 +3,7 @@
 #pragma once
 
 #include "flow/flow.hpp"
+#include "place/recognition.hpp"
 
 #include <weir/policy.hpp>
 
@@ -32,7 +33,15 @@ class windows {
            !f.has_no_data() && (f.unusual & others) == 0;
   }
   static void mark(flow::frame& f) { flow::set_affinity(f, flow::awaits_plan); }
-  bool add(flow::frame&, flow::ready_list& ready);
+  // `signature`: of a task that was looked for (recognise()), 0 where nobody looks.
+  bool add(flow::frame&, std::uint64_t signature, flow::ready_list& ready);
+  // Before a wanted task is marked: whether one like it was placed before. Then this one is, and is in no window.
+  bool recognise(flow::frame& f, recognition::reader& creators) const {
+    if (!recognises_) return false;
+    const int place = known_.place_of(signature_of(f), creators);
+    if (place >= 0) flow::set_affinity(f, affinity_of_place(place));
+    return place >= 0;
+  }
 
   // By who has made a task ready. True: it is not placed yet, and is kept until it is.
   bool hold(flow::frame* f) { return flow::affinity_of(*f) == flow::awaits_plan && hold_marked(f); }
@@ -60,42 +69,69 @@ class windows {
   // So far.
   struct counts {
     std::uint64_t windows = 0, tasks = 0;  // that were placed: a task that was kept counts once
+    std::uint64_t recognised = 0;          // others, after they were created
   };
-  counts so_far() const { return {windows_.load(std::memory_order_relaxed), tasks_.load(std::memory_order_relaxed)}; }
+  counts so_far() const {
+    return {windows_.load(std::memory_order_relaxed), tasks_.load(std::memory_order_relaxed),
+            recognised_.load(std::memory_order_relaxed)};
+  }
   std::size_t wanted() const { return most_.load(std::memory_order_relaxed); }
 
  private:
+  // As it is kept by who recognises: never negative.
+  static std::int16_t affinity_of_place(int place) { return static_cast<std::int16_t>(flow::first_planned - place); }
   static bool names_new(flow::frame&);
   bool hold_marked(flow::frame*);
   bool is_full() const { return size_.load(std::memory_order_relaxed) >= std::max<std::size_t>(wanted(), 1); }
+  struct member {
+    flow::frame* frame;
+    std::uint64_t signature;
+    std::uint32_t position;  // of one that was kept: in what is known
+    int node;                // where it was placed so far, else -1
+    bool with_data = false;  // flow::planned_on()
+    std::int16_t affinity() const {
+      return node >= 0 ? flow::planned_on(node, with_data) : std::int16_t{detail::node_unknown};
+    }
+  };
   struct taken {
-    std::vector<flow::frame*> frames;
-    std::vector<int> nodes;  // of those that were kept
+    std::vector<member> tasks;
+    std::size_t most = 0;       // that a window has: seen together with more, they would be placed again and again
+    std::size_t kept = 0;       // the first ones, by the window before
     bool cut = false;
+    std::vector<member> later;  // those that came while nobody had time to plan
   };
   taken take();
   void leave_out(flow::frame&, flow::ready_list& ready);
   void let_go(flow::ready_list& ready);
-  void place_all(const taken&, flow::ready_list& ready);
-  std::size_t ask_about(const taken&, std::vector<int>& nodes);
-  bool keep(const taken&, const std::vector<int>& nodes, std::size_t from);
-  // Those before `end`; the others are kept for the next window. `nodes`: empty, or of each, -1 if it is not placed.
-  void release(const taken&, const std::vector<int>& nodes, flow::ready_list& ready, std::size_t end);
+  void place_all(taken&, flow::ready_list& ready);
+  void set_later_apart(taken&);
+  std::size_t place_known(std::vector<member>&, std::size_t from);
+  std::size_t ask_about(taken&);
+  std::size_t ask_policy(taken&);
+  static void place(flow::frame&, std::int16_t affinity);
+  static void find_with_data(const task_window&, std::vector<member>&);
+  void remember(taken&);
+  bool keep(const taken&, std::size_t from);
+  // Those before `end`; the others are kept for the next window, before those that came later.
+  void release(const taken&, flow::ready_list& ready, std::size_t end);
 
   policy& policy_;
   const policy_machine& machine_;
+  const bool recognises_ = policy_.recognises();
   const int workers_ = static_cast<int>(machine_.node_of_worker.size());
   double far_ns_per_byte_ = 0;  // more than at home, on average
   memory::regions* user_memory_ = nullptr;
   atomic<bool> said_{false};
   atomic<std::size_t> most_;
-  atomic<std::uint64_t> windows_{0}, tasks_{0};
+  atomic<std::uint64_t> windows_{0}, tasks_{0}, recognised_{0};
+  recognition known_;
+  recognition::reader planners_;
   std::vector<flow::ready_list> going_to_;  // by node + 1; empty but while tasks are let go
 
   alignas(cache_line_bytes) spin_lock lock_;
-  std::vector<flow::frame*> frames_;  // in the order of their creation; first those that were kept
-  std::vector<int> kept_nodes_;       // where those were placed
-  flow::ready_list held_;             // those that are ready
+  std::vector<member> tasks_of_it_;  // in the order of their creation; first those that were kept
+  std::size_t kept_ = 0;             // so many
+  flow::ready_list held_;            // those that are ready
   // As many tasks as this: half of them have come since the last one that was the first to name what it writes, so
   // what is to be placed is there, and what is done with it. 0: there was none.
   std::size_t seen_all_at_ = 0;

@@ -93,9 +93,10 @@ std::string statistics::to_string() const {
     line(number, "read " + bytes_text(read_bytes_by_distance[i]) + ", written " + bytes_text(write_bytes_by_distance[i]) + ", steals " + std::to_string(steals_by_distance[i]));
   }
   line("peak in buffers", bytes_text(peak_buffer_bytes));
-  if (windows != 0) {
+  if (windows != 0 || recognised_tasks != 0) {
     std::snprintf(number, sizeof number, "%.2f ms", static_cast<double>(planning_ns) / 1e6);
-    line("windows", std::to_string(windows) + " with " + std::to_string(window_tasks) + " tasks, placed in " + number);
+    line("windows", std::to_string(windows) + " with " + std::to_string(window_tasks) + " tasks, placed in " + number +
+                        (recognised_tasks != 0 ? ", and " + std::to_string(recognised_tasks) + " recognised" : ""));
   }
   if (const auto one = one_sidedness()) {
     const explanation why = explain(one->why, one->node);
@@ -132,6 +133,7 @@ statistics detail::collect_statistics(const runtime_state& rt) {
   s.windows = planned.windows;
   s.window_tasks = planned.tasks;
   s.planning_ns = planned.ns;
+  s.recognised_tasks = planned.recognised;
   const memory::pools& buffers = e.shared().buffers;
   for (int n = 0; n < buffers.node_count(); n++) s.peak_buffer_bytes_by_node.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.peak_bytes(n))));
   s.peak_buffer_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.peak_bytes()));
@@ -143,6 +145,7 @@ statistics detail::collect_statistics(const runtime_state& rt) {
   s.windows -= rt.baseline.windows;
   s.window_tasks -= rt.baseline.window_tasks;
   s.planning_ns -= rt.baseline.planning_ns;
+  s.recognised_tasks -= rt.baseline.recognised_tasks;
   s.pushes -= rt.baseline.pushes;
   s.pushes_refused -= rt.baseline.pushes_refused;
   subtract(s.steals_by_distance, rt.baseline.steals_by_distance);

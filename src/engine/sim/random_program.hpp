@@ -61,4 +61,41 @@ class random_program {
   program made_;
 };
 
+// The same tasks created again and again; from the middle on some of them are left out, and what was created first
+// comes last.
+class iterated_program {
+ public:
+  iterated_program(const program& once, int times, std::uint64_t seed) : random_(seed), once_(once) {
+    made_.datum_bytes = once.datum_bytes;
+    made_.data_have_values = once.data_have_values;
+    std::vector<int> creates = once.creates;
+    for (int t = 0; t < times; t++) {
+      if (t == (times + 1) / 2) change(creates);
+      for (const int i : creates) {
+        const int copied = copy(i);
+        made_.creates.push_back(copied);
+      }
+    }
+  }
+  const program& made() const { return made_; }
+
+ private:
+  int copy(int i) {
+    const int index = static_cast<int>(made_.tasks.size());
+    made_.tasks.push_back(once_.tasks[static_cast<std::size_t>(i)]);
+    std::vector<int> children;
+    for (const int c : once_.tasks[static_cast<std::size_t>(i)].creates) children.push_back(copy(c));
+    made_.tasks[static_cast<std::size_t>(index)].creates = children;
+    return index;
+  }
+  void change(std::vector<int>& creates) {
+    std::erase_if(creates, [&](int) { return random_.below(3) == 0; });
+    std::rotate(creates.begin(), creates.begin() + static_cast<std::ptrdiff_t>(creates.size() / 3), creates.end());
+  }
+
+  rng random_;
+  const program& once_;
+  program made_;
+};
+
 }  // namespace weir::engine::sim

@@ -115,10 +115,13 @@ void simulation::create(int slot, int index) {
       });
   if (f->has_no_data()) f->state.store(flow::frame_state::ready, std::memory_order_relaxed);
   place::windows* const windows = scheduler_.windows();
-  const bool in_window = windows != nullptr && windows->wants(*f);
+  const bool wanted = windows != nullptr && windows->wants(*f);
+  place::recognition::reader& known = slots_[static_cast<std::size_t>(slot)]->known;
+  const bool recognised = wanted && windows->recognise(*f, known), in_window = wanted && !recognised;
+  result_.recognised += recognised ? 1 : 0;
   if (in_window) place::windows::mark(*f);
   if (f->has_no_data() || flow::submit(c, f)) c.ready.push(f);
-  if (in_window && windows->add(*f, c.ready)) scheduler_.sleep.wake_any();
+  if (in_window && windows->add(*f, known.signature, c.ready)) scheduler_.sleep.wake_any();
   if (!c.ready.empty()) scheduler_.accept_ready(queues(slot), c.ready, false);
 }
 

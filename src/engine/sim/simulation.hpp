@@ -33,6 +33,7 @@ struct costs {
 struct result {
   std::uint64_t ns = 0;  // until the last task is done
   std::uint64_t tasks = 0, thefts = 0, events = 0, windows = 0;
+  std::uint64_t recognised = 0;                // tasks, when they were created
   std::uint64_t transfer_ns = 0;               // of `ns` of all workers together, what reading from far away took
   std::vector<std::uint64_t> tasks_of_worker;
 };
@@ -67,6 +68,7 @@ class simulation {
   struct actor {
     explicit actor(flow::shared&, int index, int node, bool is_worker);
     flow::context flow;
+    place::recognition::reader known;
     doing what = doing::nothing;
     flow::frame* running = nullptr;
     sched::decision::kind rest{};

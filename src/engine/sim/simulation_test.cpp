@@ -199,5 +199,43 @@ INSTANTIATE_TEST_SUITE_P(windows, simulated,
                                            "partition-window:window=50,overlap=20,effort=1000"),
                          [](const auto& i) { return as_name(i.param); });
 
+class iterations : public ::testing::TestWithParam<std::string> {};
+
+// Tasks that are recognised, in no order with those that wait in windows.
+TEST_P(iterations, run_in_order_and_the_same_way_again) {
+  const int first = asked("WEIR_SIMULATED_SEED", 1), seeds = asked("WEIR_SIMULATED_SEEDS", 15);
+  std::uint64_t recognised = 0, machines = 0;
+  for (int seed = first; seed < first + seeds; seed++) {
+    SCOPED_TRACE("WEIR_SIMULATED_SEED=" + std::to_string(seed) + " WEIR_SIMULATED_SEEDS=1");
+    const one_run r(static_cast<std::uint64_t>(seed));
+    const random_program once(static_cast<std::uint64_t>(seed), r.machine.node_count(), 80);
+    const iterated_program p(once.made(), 9, static_cast<std::uint64_t>(seed));
+    const auto run = [&] {
+      simulation s(r.machine, r.node_of_worker, GetParam(), p.made(), r.spin_ns);
+      order_watch order(s, p.made());
+      idle_watch idle(s);
+      const result done = s.run();
+      order.check();
+      EXPECT_EQ(idle.worst_ns(), 0u) << idle.worst();
+      return done;
+    };
+    const result a = run(), b = run();
+    if (HasFatalFailure()) return;
+    EXPECT_EQ(a.ns, b.ns);
+    EXPECT_EQ(a.recognised, b.recognised);
+    EXPECT_EQ(a.tasks_of_worker, b.tasks_of_worker);
+    recognised += a.recognised;
+    machines += r.machine.node_count() > 1 ? 1 : 0;
+  }
+  EXPECT_TRUE(recognised > 0 || machines < 3);  // of one machine all tasks may be created before any is placed
+}
+
+INSTANTIATE_TEST_SUITE_P(windows, iterations,
+                         ::testing::Values("partition-window", "partition-window:window=2",
+                                           "partition-window:window=7,overlap=6",
+                                           "partition-window:window=50,overlap=20",
+                                           "partition-window:window=100,overlap=0"),
+                         [](const auto& i) { return as_name(i.param); });
+
 }  // namespace
 }  // namespace weir::engine::sim

@@ -195,9 +195,9 @@ class engine {
 
   atomic<std::int32_t> open_ends{0};
 
-  // Windows that the policy has seen, tasks in them, and how long it took to place those.
+  // Windows that the policy has seen, tasks in them, and how long it took to place those; tasks that were recognised.
   struct planned {
-    std::uint64_t windows = 0, tasks = 0, ns = 0;
+    std::uint64_t windows = 0, tasks = 0, ns = 0, recognised = 0;
   };
   planned planned_so_far() const;
 
@@ -218,6 +218,7 @@ class engine {
   bool count_created(slot&, scope_state*);
   void uncount_refused(slot&, scope_state*, bool on_credit);
   bool match(slot&, frame*, scope_state*, bool on_credit);
+  bool recognised(slot&, frame&);
   void submit_in_window(slot&, frame*, scope_state*, bool on_credit);
   // Windows of tasks that the policy wants to see together (windows.cpp).
   void cut_window() {

@@ -6,6 +6,7 @@
 #include "engine/threads/posted_loops.hpp"
 #include "engine/threads/turns.hpp"
 #include "flow/flow.hpp"
+#include "place/place.hpp"
 #include "sched/sched.hpp"
 #include "trace/trace.hpp"
 
@@ -82,6 +83,8 @@ struct alignas(cache_line_bytes) slot {
   loop_bells::word bell_heard;          // of its node: what it said when it last looked for loops
   loop_trail last_loop;                 // that it has come to
   posted_loops posted;
+  place::recognition::reader known;     // tasks like those that it creates, which a window has placed
+  counter recognised;                   // those of its tasks that are
   counter refused;                      // tasks; in queues they count as spawned and as finished
   counter bulk_tasks;                   // tasks of graphs in bulk that it ran, less their frames, which are counted in queues
   counter recorded;                     // tasks of graphs: finished minus started. They exist anyway and are no backlog

@@ -118,16 +118,24 @@ void engine::submit(frame* f) {
   const bool on_credit = count_created(s, scope);
   s.queues.spawned.add(1);
   if (f->has_no_data()) f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
-  else if (windows_ != nullptr && windows_->wants(*f)) [[unlikely]] return submit_in_window(s, f, scope, on_credit);
+  else if (windows_ != nullptr && windows_->wants(*f) && !recognised(s, *f)) [[unlikely]]
+    return submit_in_window(s, f, scope, on_credit);
   else if (!match(s, f, scope, on_credit)) return;
   route_one(s, f);
 }
 
+[[gnu::noinline]] bool engine::recognised(slot& s, frame& f) {
+  const bool known = windows_->recognise(f, s.known);
+  s.recognised.add(known ? 1 : 0);
+  return known;
+}
+
 // It is kept, as soon as it is ready, until the policy has placed it.
 [[gnu::noinline]] void engine::submit_in_window(slot& s, frame* f, scope_state* scope, bool on_credit) {
+  const std::uint64_t signature = s.known.signature;
   place::windows::mark(*f);
   const bool ready = match(s, f, scope, on_credit);
-  if (windows_->add(*f, s.flow.ready)) scheduler_.sleep.wake_any();
+  if (windows_->add(*f, signature, s.flow.ready)) scheduler_.sleep.wake_any();
   if (ready) s.flow.ready.push(f);
   if (!s.flow.ready.empty()) scheduler_.accept_ready(s.queues, s.flow.ready, false);
 }

@@ -26,7 +26,9 @@ bool engine::plan_window(slot& s) {
 engine::planned engine::planned_so_far() const {
   if (windows_ == nullptr) return {};
   const place::windows::counts n = windows_->so_far();
-  return {n.windows, n.tasks, planning_ns_.load(std::memory_order_relaxed)};
+  std::uint64_t recognised = n.recognised;
+  for_each_slot([&](const slot& s) { recognised += s.recognised.read(); });
+  return {n.windows, n.tasks, planning_ns_.load(std::memory_order_relaxed), recognised};
 }
 
 }  // namespace weir::engine
