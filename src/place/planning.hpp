@@ -29,6 +29,7 @@ class planning {
   static policy::wish as_planned(const task_view&, int node);
 
   std::uint64_t seed() const { return seed_; }
+  policy::migration migrates() const { return migrates_; }
 
  private:
   class divisions;
@@ -40,9 +41,11 @@ class planning {
   const std::size_t window_, overlap_;
   const double imbalance_, effort_;
   const std::uint64_t seed_;
+  const policy::migration migrates_;
   const std::unique_ptr<partition::partitioner> with_;
   partition::target onto_;
   double cost_of_byte_ = 0;  // ns, from the nearest other node
+  double move_of_byte_ = 0;  // ns, for good
   std::vector<double> dealt_;  // ns of tasks that were placed on each node
   dealing pages_;
   std::size_t placed_ = 0, workers_ = 1;  // tasks; those that there are
@@ -58,6 +61,7 @@ class dividing : public policy {
     follows_.begin(m);
   }
   std::size_t window() const override { return plans_.window(); }
+  migration migrates() const override { return plans_.migrates(); }
   void created(task_window& w) override { plans_.divide(w); }
   wish place(const task_view& task, const asker& who) override {
     const int node = task.planned();
