@@ -50,9 +50,9 @@ bool regions::lies_elsewhere(const chunk& c, std::size_t first, std::size_t end,
 bool regions::is_due(const chunk& c, std::size_t page, debt owed, const tariff& t) {
   const debts_of_chunk& d = *c.debts.load(std::memory_order_relaxed);
   const int home = node_in(c.at(page));
-  if (owed.is_stuck() || owed.ns() == 0 || home < 0 || owed.node() == home) return false;
-  const std::uint64_t price = t.price(owed.node(), home);
-  return owed.ns() >= (d.move_together.load(std::memory_order_relaxed) ? pages_per_chunk * price : price);
+  if (owed.is_stuck() || home < 0 || owed.node() == home) return false;
+  return owed.pays(t.price(owed.node(), home) *
+                   (d.move_together.load(std::memory_order_relaxed) ? pages_per_chunk : 1));
 }
 
 void regions::used(std::uintptr_t first, std::uint64_t bytes, int node, bool reads, bool writes, const tariff& t,
@@ -119,9 +119,20 @@ std::size_t regions::have_moved(std::span<const misplaced_page> pages, std::span
     if (pretends_) placed_by_system(pages[begin].address, bytes, became[begin]);
     else tell_all_regions(reinterpret_cast<const void*>(pages[begin].address), bytes, became[begin]);
     moved += i - begin;
+    for (std::size_t k = begin; k < i; k++) note_moved(pages[k]);
   }
   if (!pretends_) find_huge_pages(pages);
   return moved;
+}
+
+void regions::note_moved(const misplaced_page& page) {
+  const chunk* const c = chunk_of(page.address);
+  debts_of_chunk* const d = c == nullptr ? nullptr : c->debts.load(std::memory_order_acquire);
+  if (d == nullptr) return;
+  atomic<std::uint64_t>& word = d->words[d->move_together.load(std::memory_order_relaxed) ? 0 : page_in_chunk(page.address)];
+  debt owed(word.load(std::memory_order_relaxed));
+  owed.has_moved();
+  word.store(owed.word(), std::memory_order_relaxed);
 }
 
 // One that was not moved. Shared with other processes: it never will be. Gone: somebody may map it again. Elsewhere by
@@ -158,7 +169,7 @@ void regions::find_huge_pages(std::span<const misplaced_page> pages) {
     if (d == nullptr || !others_have_moved(*c, p.to)) continue;
     c->forget();
     d->move_together.store(true, std::memory_order_relaxed);
-    d->words[0].store(0, std::memory_order_relaxed);
+    d->words[0].store(debt().word(), std::memory_order_relaxed);
   }
 }
 

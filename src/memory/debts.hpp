@@ -18,33 +18,43 @@ namespace weir::memory {
 class debt {
  public:
   static constexpr std::uint64_t most_ns = (1 << 24) - 1;
+  static constexpr unsigned most_moves = 6;  // that count
 
   debt() = default;
   explicit debt(std::uint64_t word) : word_(word) {}
   std::uint64_t word() const { return word_; }
   std::uint64_t ns() const { return word_ & most_ns; }
   std::uint64_t votes_ns() const { return (word_ >> 24) & most_ns; }
-  int node() const { return static_cast<int>((word_ >> 48) & 0x7fff); }
+  int node() const { return static_cast<int>((word_ >> 48) & most_nodes); }
+  unsigned moves() const { return static_cast<unsigned>(word_ >> 60); }
   // The system has refused to move it for good.
-  bool is_stuck() const { return word_ == stuck_word; }
-  static debt stuck() { return debt(stuck_word); }
+  bool is_stuck() const { return moves() == stuck_moves; }
+  static debt stuck() { return debt(0, 0, 0, stuck_moves); }
+  // Each move makes the next one twice as dear: so pages that are wanted everywhere come to rest, and all moves
+  // together take less than what elsewhere costs.
+  bool pays(std::uint64_t price_ns) const { return ns() != 0 && ns() >= std::min(price_ns << moves(), most_ns); }
 
   // A use from `by`, which is not where it lies.
   void add(int by, std::uint64_t ns) {
     const std::uint64_t votes = votes_ns();
-    if (node() == by) *this = {this->ns() + ns, votes + ns, by};
-    else if (ns < votes) *this = {this->ns() + ns, votes - ns, node()};
-    else *this = {this->ns() + ns, ns - votes, by};
+    if (node() == by) *this = {this->ns() + ns, votes + ns, by, moves()};
+    else if (ns < votes) *this = {this->ns() + ns, votes - ns, node(), moves()};
+    else *this = {this->ns() + ns, ns - votes, by, moves()};
   }
   // A use from where it lies.
   void take_away(std::uint64_t ns) {
-    *this = {this->ns() - std::min(this->ns(), ns), votes_ns() - std::min(votes_ns(), ns), node()};
+    *this = {this->ns() - std::min(this->ns(), ns), votes_ns() - std::min(votes_ns(), ns), node(), moves()};
   }
+  void has_moved() { *this = {0, 0, 0, std::min(moves() + 1, most_moves)}; }
+  // Somebody else has moved it, or it could not be moved.
+  void forget() { *this = {0, 0, 0, is_stuck() ? 0 : moves()}; }
 
  private:
-  static constexpr std::uint64_t stuck_word = ~std::uint64_t{0};
-  debt(std::uint64_t ns, std::uint64_t votes, int node)
-      : word_(ns == 0 ? 0 : std::min(ns, most_ns) | std::min(votes, most_ns) << 24 | static_cast<std::uint64_t>(node) << 48) {}
+  static constexpr std::uint64_t most_nodes = 0xfff;
+  static constexpr unsigned stuck_moves = 15;
+  debt(std::uint64_t ns, std::uint64_t votes, int node, unsigned moves)
+      : word_(std::min(ns, most_ns) | std::min(votes, most_ns) << 24 | static_cast<std::uint64_t>(node) << 48 |
+              std::uint64_t{moves} << 60) {}
 
   std::uint64_t word_ = 0;
 };

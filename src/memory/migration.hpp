@@ -39,7 +39,7 @@ class migration {
   }
   // A task has run, and these are due: moves them, or leaves them for a barrier, or until there are enough for a call.
   void task_done(std::vector<misplaced_page>& due) {
-    if (when_ == when::at_once && !due.empty()) move(due);
+    if (when_ == when::at_once && !due.empty() && !is_off()) move(due);
   }
   // Nobody runs tasks. Moves all that are due, if that is left for barriers.
   void barrier();

@@ -264,10 +264,10 @@ struct page_with_debt {
     if (by == home) return owed.take_away(1);
     cost += 1;
     owed.add(by, 1);
-    if (owed.ns() < price || owed.node() == home) return;
+    if (!owed.pays(price) || owed.node() == home) return;
     cost += static_cast<double>(price);
     home = owed.node();
-    owed = debt();
+    owed.has_moved();
   }
 };
 

@@ -178,6 +178,7 @@ class regions {
   std::uintptr_t address_of(const chunk& c, std::size_t page) const {
     return (c.number << chunk_bits_) + (page << page_bits_);
   }
+  void note_moved(const misplaced_page&);
   void settle(const misplaced_page&, int became);
   void find_huge_pages(std::span<const misplaced_page>);
   bool others_have_moved(const chunk&, int to);
