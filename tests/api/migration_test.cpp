@@ -37,6 +37,12 @@ void use_on(runtime& rt, const own_array& a, int node, std::size_t times = uses)
   s.wait();
 }
 
+// What is read before a task has written it was written by the program, on the first node.
+void begins_on_first_node(runtime& rt, const own_array& a) {
+  rt.spawn(on(0), in(ref(a.all())), [](auto) {});
+  rt.wait();
+}
+
 std::uint64_t read_at_home(runtime& rt, const own_array& a, int node) {
   const std::uint64_t before = rt.stats().read_local();
   rt.spawn(on(node), in(ref(a.all())), [](auto) {});
@@ -64,6 +70,7 @@ TEST(migration, moves_what_tasks_use_to_where_they_run) {
     watchdog dog(60);
     runtime rt({.workers = nodes, .policy = policy + ":migrate=auto", .machine = machine});
     const own_array a;
+    begins_on_first_node(rt, a);
     use_on(rt, a, 2);
     const statistics s = rt.stats();
     EXPECT_EQ(s.pages_moved, pages) << policy;
@@ -80,6 +87,7 @@ TEST(migration, is_left_for_barriers) {
     watchdog dog(60);
     runtime rt({.workers = nodes, .policy = policy + ":migrate=barrier", .machine = machine});
     const own_array a;
+    begins_on_first_node(rt, a);
     use_on(rt, a, 1);
     EXPECT_EQ(rt.stats().pages_moved, 0u) << policy;
     rt.wait();
@@ -92,6 +100,7 @@ TEST(migration, off_moves_nothing) {
   for (const std::string& policy : policies_that_can_move()) {
     runtime rt({.workers = nodes, .policy = policy + ":migrate=off", .machine = machine});
     const own_array a;
+    begins_on_first_node(rt, a);
     use_on(rt, a, 1);
     rt.wait();
     EXPECT_EQ(rt.stats().pages_moved, 0u) << policy;
@@ -111,6 +120,7 @@ TEST(migration, is_said_in_the_statistics) {
   runtime rt({.workers = nodes, .policy = "follow:migrate=auto", .machine = machine});
   EXPECT_EQ(rt.stats().to_string().find("pages moved"), std::string::npos);
   const own_array a;
+  begins_on_first_node(rt, a);
   use_on(rt, a, 3);
   EXPECT_NE(rt.stats().to_string().find("pages moved      " + std::to_string(pages)), std::string::npos)
       << rt.stats().to_string();
