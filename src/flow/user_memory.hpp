@@ -182,7 +182,8 @@ void for_each_user_part(const whereabouts& known, frame* t, F&& f) {
 template <class F>
 void for_each_row(const access& a, F&& f) {
   const access* const shape = shape_of(a);
-  if (shape == nullptr || shape->width() == shape->stride()) return f(std::uint64_t{a.offset()}, std::uint64_t{a.bytes});
+  if (shape == nullptr || shape->width() == shape->stride())
+    return f(std::uint64_t{a.offset()}, std::uint64_t{a.bytes});
   std::uint64_t at = a.offset();
   for (std::uint64_t rows = a.bytes / shape->width(); rows > 0; rows--, at += shape->stride()) f(at, shape->width());
 }

@@ -41,7 +41,8 @@ regions::debts_of_chunk* regions::debts_of(chunk& c) {
 }
 
 bool regions::lies_elsewhere(const chunk& c, std::size_t first, std::size_t end, int node) const {
-  if (const state all = c.all.load(std::memory_order_relaxed); all != mixed) return all >= first_node && all != on(node);
+  if (const state all = c.all.load(std::memory_order_relaxed); all != mixed)
+    return all >= first_node && all != on(node);
   for (; first < end; first++)
     if (const state s = c.at(first); s >= first_node && s != on(node)) return true;
   return false;
@@ -129,7 +130,8 @@ void regions::note_moved(const misplaced_page& page) {
   const chunk* const c = chunk_of(page.address);
   debts_of_chunk* const d = c == nullptr ? nullptr : c->debts.load(std::memory_order_acquire);
   if (d == nullptr) return;
-  atomic<std::uint64_t>& word = d->words[d->move_together.load(std::memory_order_relaxed) ? 0 : page_in_chunk(page.address)];
+  const bool together = d->move_together.load(std::memory_order_relaxed);
+  atomic<std::uint64_t>& word = d->words[together ? 0 : page_in_chunk(page.address)];
   debt owed(word.load(std::memory_order_relaxed));
   owed.has_moved();
   word.store(owed.word(), std::memory_order_relaxed);
