@@ -99,6 +99,10 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   j["steals"] = r.counts.steals();
   j["pushes"] = r.counts.pushes;
   j["pushes_refused"] = r.counts.pushes_refused;
+  j["pages_moved"] = r.counts.pages_moved;
+  j["pages_refused"] = r.counts.pages_refused;
+  j["moving_ns"] = r.counts.moving_ns;
+  j["lost_before_moving_ns"] = r.counts.lost_before_moving_ns;
   const auto one = r.counts.one_sidedness();
   j["one_sided"] = one ? nlohmann::ordered_json(name_of(one->why)) : nlohmann::ordered_json();
   j["verified"] = r.verified ? nlohmann::ordered_json(r.verified->passed) : nlohmann::ordered_json();

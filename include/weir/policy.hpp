@@ -119,6 +119,7 @@ class task_window {
     std::uint32_t task;
     int node;
     std::uint64_t bytes;
+    bool own_memory = false;  // the program's, which may move (policy::migrates())
   };
 
   task_window(std::vector<task_view> tasks, bool cut) : cut_(cut), tasks_(std::move(tasks)) {
@@ -183,6 +184,15 @@ class policy {
     interleaved,  // at creation, page by page over all nodes
   };
 
+  // What becomes of the program's own memory (weir::ref) that tasks use from other nodes than it lies on. What moves
+  // are pages, once what using them from elsewhere has cost so far is what moving them takes, to the node whose tasks
+  // have paid most of that.
+  enum class migration : std::uint8_t {
+    off,          // nothing: it stays where it is
+    automatic,    // when a task has run, by its worker
+    at_barriers,  // in runtime::wait(), by the thread that waits
+  };
+
   // Where a task should run.
   static constexpr int here = -1;  // with the worker that made it ready
   struct wish {
@@ -219,6 +229,7 @@ class policy {
   // questions all the same is refused when it is chosen.
   virtual queues where_tasks_wait() const { return queues::own; }
   virtual memory outputs() const { return memory::deferred; }
+  virtual migration migrates() const { return migration::off; }
   // What running the task on this node costs, in nanoseconds, beyond what it costs anywhere. It is placed where that
   // is least; `here` if it is the same there. Asked for each node that has workers.
   virtual double cost(const task_view&, int node) const;

@@ -70,6 +70,13 @@ struct statistics {
   std::uint64_t window_tasks = 0;
   std::uint64_t planning_ns = 0;
   std::uint64_t recognised_tasks = 0;
+  // Where the policy has pages of the program's own memory moved to the nodes that use them: how many have moved, and
+  // how many the system has not moved; how long that took, of all threads together; and by how much longer tasks had
+  // taken because those that moved lay elsewhere, which is what they are expected to save from then on, at least.
+  std::uint64_t pages_moved = 0;
+  std::uint64_t pages_refused = 0;
+  std::uint64_t moving_ns = 0;
+  std::uint64_t lost_before_moving_ns = 0;
 
   std::uint64_t steals() const;
   std::uint64_t read_local() const;

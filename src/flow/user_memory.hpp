@@ -10,6 +10,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <vector>
 
 namespace weir::flow {
 
@@ -176,13 +178,19 @@ void for_each_user_part(const whereabouts& known, frame* t, F&& f) {
   });
 }
 
-// A task on this node has written it. Of a tile all rows.
-inline void note_written(memory::regions& known, const access& a, int node) {
+// Calls f(first, bytes) for all of a range, or each row of a tile.
+template <class F>
+void for_each_row(const access& a, F&& f) {
   const access* const shape = shape_of(a);
-  if (shape == nullptr) return known.written(a.offset(), a.bytes, node);
+  if (shape == nullptr || shape->width() == shape->stride())
+    return f(std::uint64_t{a.offset()}, std::uint64_t{a.bytes});
   std::uint64_t at = a.offset();
-  for (std::uint64_t rows = a.bytes / shape->width(); rows > 0; rows--, at += shape->stride())
-    known.written(at, shape->width(), node);
+  for (std::uint64_t rows = a.bytes / shape->width(); rows > 0; rows--, at += shape->stride()) f(at, shape->width());
+}
+
+// A task on this node has written it.
+inline void note_written(memory::regions& known, const access& a, int node) {
+  for_each_row(a, [&](std::uint64_t first, std::uint64_t bytes) { known.written(first, bytes, node); });
 }
 
 // The task has run, on this node. As for_each_user_part(), where it lies now: where it has written something that has
@@ -194,6 +202,20 @@ void note_user_memory(memory::regions& known, frame* t, int node, F&& f) {
     for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) { known.read(first, bytes); });
   };
   find_each_part(known, t, ask, f);
+}
+
+// The task has run, on this node: what of its memory lies elsewhere may move.
+inline void note_misplaced(memory::migration& moves, frame* t, int node) noexcept {
+  std::vector<memory::misplaced_page> due;
+  try {
+    for_each_user_memory(t, [&](const access& a) {
+      for_each_row(a, [&](std::uint64_t first, std::uint64_t bytes) {
+        moves.used(first, bytes, node, reads_user_memory(a), writes_user_memory(a), due);
+      });
+    });
+    moves.task_done(due);
+  } catch (const std::bad_alloc&) {  // then it stays
+  }
 }
 
 }  // namespace weir::flow

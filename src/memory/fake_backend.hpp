@@ -4,6 +4,7 @@
 #include "os/os.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -16,7 +17,10 @@ class fake_backend : public os::memory_backend {
   bool refuse_binding = false, refuse_interleaving = false;
   std::size_t bytes_left = std::numeric_limits<std::size_t>::max() / 2;
   bool tells_nodes = true;
-  std::map<const void*, int> node_of_page;  // what node_of and nodes_of answer
+  std::map<const void*, int> node_of_page;  // what node_of and nodes_of answer, and move_pages changes
+  int refuses_to_move = 0;                  // errno of move_pages, of all pages
+  std::map<const void*, int> fate_of_page;  // errno of move_pages, of this one
+  bool huge_pages = false;                  // pages move together, in 512
 
   void* map(std::size_t bytes, std::size_t alignment) override {
     std::lock_guard guard(mutex_);
@@ -66,6 +70,19 @@ class fake_backend : public os::memory_backend {
     }
     return true;
   }
+  int move_pages(std::span<const void* const> pages, std::span<const int> os_nodes, std::span<int> became) override {
+    std::lock_guard guard(mutex_);
+    moves_++;
+    if (refuses_to_move != 0) return refuses_to_move;
+    for (std::size_t i = 0; i < pages.size(); i++) {
+      const auto it = node_of_page.find(pages[i]);
+      const auto stuck = fate_of_page.find(pages[i]);
+      became[i] = stuck != fate_of_page.end() ? -stuck->second : it == node_of_page.end() ? -ENOENT : os_nodes[i];
+      if (became[i] >= 0) it->second = os_nodes[i];
+      if (became[i] >= 0 && huge_pages) move_huge_page_of(pages[i], os_nodes[i]);
+    }
+    return 0;
+  }
 
   std::size_t mapped() const {
     std::lock_guard guard(mutex_);
@@ -74,16 +91,24 @@ class fake_backend : public os::memory_backend {
   std::size_t total_maps() const { return total_maps_; }
   std::size_t questions() const { return questions_; }      // calls of nodes_of
   std::size_t pages_asked() const { return pages_asked_; }  // in all of them
+  std::size_t moves() const { return moves_; }              // calls of move_pages
   int wrong_unmaps() const { return wrong_unmaps_; }
   const std::vector<std::pair<void*, int>>& preferred() const { return preferred_; }
   const std::vector<std::vector<int>>& interleaved() const { return interleaved_; }
 
  private:
+  void move_huge_page_of(const void* page, int os_node) {
+    const std::uintptr_t huge = 512 * os::page_bytes(), first = reinterpret_cast<std::uintptr_t>(page) / huge * huge;
+    auto it = node_of_page.lower_bound(reinterpret_cast<const void*>(first));
+    for (; it != node_of_page.end() && reinterpret_cast<std::uintptr_t>(it->first) < first + huge; ++it)
+      it->second = os_node;
+  }
+
   mutable std::mutex mutex_;
   std::map<void*, std::size_t> mapped_;
   std::vector<std::pair<void*, int>> preferred_;
   std::vector<std::vector<int>> interleaved_;
-  std::size_t total_maps_ = 0, questions_ = 0, pages_asked_ = 0;
+  std::size_t total_maps_ = 0, questions_ = 0, pages_asked_ = 0, moves_ = 0;
   int wrong_unmaps_ = 0;
 };
 

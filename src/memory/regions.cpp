@@ -293,6 +293,12 @@ void regions::placed(std::uintptr_t first, std::uint64_t bytes, int node) {
   if (!several_nodes_) return;
   for_each_chunk(first, bytes, [&](chunk& c, std::size_t from, std::size_t to) {
     set_all(c, from, to, node < 0 ? never_asked : on(node), false);
+    if (debts_of_chunk* const d = c.debts.load(std::memory_order_acquire); d != nullptr)
+      for (; from < to; from++) {
+        debt owed(d->words[from].load(std::memory_order_relaxed));
+        owed.forget();
+        d->words[from].store(owed.word(), std::memory_order_relaxed);
+      }
   });
 }
 

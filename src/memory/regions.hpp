@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/base.hpp"
+#include "memory/debts.hpp"
 #include "memory/pools.hpp"
 #include "os/os.hpp"
 
@@ -16,6 +17,13 @@
 #include <vector>
 
 namespace weir::memory {
+
+// A page that has cost more where it lies than moving it takes.
+struct misplaced_page {
+  std::uintptr_t address;
+  int home, to;  // nodes
+  std::uint64_t debt_ns;
+};
 
 class regions {
  public:
@@ -64,6 +72,17 @@ class regions {
   void placed(std::uintptr_t first, std::uint64_t bytes, int node);
   // As placed(), with the system's number of the node.
   void placed_by_system(std::uintptr_t first, std::uint64_t bytes, int os_node);
+  // A task on this node has used it, and some of it may lie elsewhere. Adds it to the pages' debts, or takes it away
+  // from them, and appends those that are to move. Some 2 ns a page. Throws std::bad_alloc.
+  void used(std::uintptr_t first, std::uint64_t bytes, int node, bool reads, bool writes, const tariff&,
+            std::vector<misplaced_page>& due);
+  // Whether any page has ever been used from elsewhere.
+  bool any_debts() const { return any_debts_.load(std::memory_order_relaxed); }
+  // All that are to move. Throws std::bad_alloc.
+  void collect_due(const tariff&, std::vector<misplaced_page>& due) const;
+  // The system was told to move these: where it says that they are then (`became`, as memory_backend::move_pages has
+  // it). What it has not moved is to be asked about again. Returns how many have moved.
+  std::size_t have_moved(std::span<const misplaced_page>, std::span<const int> became);
   // At a barrier: looks at a few pages that are thought to be known, and forgets the chunks of those that lie
   // elsewhere now. One call of the system, for at most `pages_looked_at`, if the last one was `look_interval_ns` ago;
   // else a look at the clock.
@@ -84,6 +103,11 @@ class regions {
   static constexpr state on(int node) { return static_cast<state>(first_node + node); }
   static constexpr int node_in(state s) { return s < first_node ? place_unknown : s - first_node; }
 
+  // Of a chunk's pages. Changed without a lock: an update that is lost is one use less.
+  struct debts_of_chunk {
+    std::array<atomic<std::uint64_t>, pages_per_chunk> words{};
+    atomic<bool> move_together{false};  // a huge page: the first word is for all
+  };
   // 512 pages. Changed under its lock, read at any time: each state says all that is to be said about its page.
   struct chunk {
     static constexpr std::size_t per_word = sizeof(std::uint64_t) / sizeof(state);
@@ -110,6 +134,7 @@ class regions {
     // How many pages there are of which state: count << 16 | state. All zero if there are more states than that.
     std::array<atomic<std::uint32_t>, 16> shares{};
     atomic<std::uint32_t> asked_at{0};  // how many barriers there had been when absent pages were last asked about
+    atomic<debts_of_chunk*> debts{nullptr};  // null: all its uses were at home
     spin_lock lock;
     std::array<atomic<std::uint64_t>, pages_per_chunk / per_word> words{};
   };
@@ -147,6 +172,16 @@ class regions {
   bool ask(chunk&, std::size_t first_page, std::size_t end_page, asked_by);
   void set_all(chunk&, std::size_t first_page, std::size_t end_page, state, bool only_unplaced);
   state state_of(int os_node) const;
+  debts_of_chunk* debts_of(chunk&);
+  bool lies_elsewhere(const chunk&, std::size_t first_page, std::size_t end_page, int node) const;
+  static bool is_due(const chunk&, std::size_t page, debt, const tariff&);
+  std::uintptr_t address_of(const chunk& c, std::size_t page) const {
+    return (c.number << chunk_bits_) + (page << page_bits_);
+  }
+  void note_moved(const misplaced_page&);
+  void settle(const misplaced_page&, int became);
+  void find_huge_pages(std::span<const misplaced_page>);
+  bool others_have_moved(const chunk&, int to);
   template <class F>
   void for_each_chunk(std::uintptr_t first, std::uint64_t bytes, F&& f);
 
@@ -161,6 +196,8 @@ class regions {
   std::vector<std::unique_ptr<leaf>> leaves_;
   std::vector<std::unique_ptr<branch>> branches_;
   std::vector<std::unique_ptr<chunk>> chunks_;
+  std::vector<std::unique_ptr<debts_of_chunk>> debts_;
+  atomic<bool> any_debts_{false};
   std::mutex looking_;  // who looks again holds it
   std::uint64_t looked_ns_ = 0;
   std::size_t next_look_ = 0;  // of chunks_

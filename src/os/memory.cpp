@@ -66,6 +66,13 @@ class linux_memory : public memory_backend {
     for (int& n : os_nodes) n = n >= 0 ? n : page_absent;
     return true;
   }
+  int move_pages(std::span<const void* const> pages, std::span<const int> os_nodes, std::span<int> became) override {
+    // What the system has not come to it does not tell.
+    std::fill(became.begin(), became.end(), -EBUSY);
+    const long rc =
+        syscall(SYS_move_pages, 0, pages.size(), pages.data(), os_nodes.data(), became.data(), MPOL_MF_MOVE);
+    return rc < 0 ? errno : 0;
+  }
 };
 
 class ordinary_memory : public linux_memory {
@@ -73,6 +80,10 @@ class ordinary_memory : public linux_memory {
   bool prefer_node(void*, std::size_t, int) override { return true; }
   bool interleave(void*, std::size_t, std::span<const int>) override { return true; }
   int node_of(const void*) override { return -1; }
+  int move_pages(std::span<const void* const>, std::span<const int> os_nodes, std::span<int> became) override {
+    std::copy(os_nodes.begin(), os_nodes.end(), became.begin());
+    return 0;
+  }
   bool pretends() const override { return true; }
 };
 

@@ -1,6 +1,7 @@
 // Memory with a place: mapping, binding to a node, asking where pages are.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,6 +26,13 @@ class memory_backend {
   // By address of a page of this process, the number of the node it lies on; page_absent: nobody has touched it yet,
   // and this does not either. False: the system does not say. Some 100 ns a page.
   virtual bool nodes_of(std::span<const void* const> /*pages*/, std::span<int> /*os_nodes*/) { return false; }
+  // Moves pages of this process, each to a node. In `became` the node that a page is on then, or -errno if it was not
+  // moved. Returns 0, or errno where the system moves none at all. Some 100 us a call, as the system has all CPUs give
+  // back pages that they hold, and some microseconds a page. Of a huge page some may be told -EBUSY, and all are moved.
+  virtual int move_pages(std::span<const void* const> /*pages*/, std::span<const int> /*os_nodes*/,
+                         std::span<int> /*became*/) {
+    return ENOSYS;
+  }
   // Whether there are nodes only in what is written down.
   virtual bool pretends() const { return false; }
 

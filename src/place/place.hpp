@@ -23,6 +23,7 @@ struct chosen {
   policy::queues discipline;
   flow::allocation outputs;
   bool places, orders_victims, observes, sees_windows;  // which questions it answers
+  policy::migration migrates = policy::migration::off;
 };
 
 // From "NAME" or "NAME:parameter=value,...". Throws configuration_error that lists what is known.

@@ -2,6 +2,8 @@
 // that lie on it.
 #include "place/planning.hpp"
 
+#include "place/migrating.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -82,14 +84,18 @@ class planning::shares {
 };
 
 // Deals tasks out that nothing draws anywhere, to each node a piece. Those that write new memory of the program's own
-// come first, by address, whoever has created them: what lies beside each other mostly is used together. Each node gets
-// its share of them, whatever else there is, for what comes goes where they are. All others as they were created.
+// come first, by address, whoever has created them: what lies beside each other mostly is used together. Each node
+// gets its share of them, whatever else there is, for what comes goes where they are. All others as they were created.
 class planning::in_pieces {
  public:
-  in_pieces(planning& by, const task_window& w)
-      : w_(w), of_new_(w.size(), policy::here), all_(by.onto_.capacity, by.dealt_, sum(w.cost_ns())),
-        new_(by.onto_.capacity, by.dealt_new_, bytes_of_new(w)) {
-    deal_pages(by.pages_);
+  // `dealt`: so far, and kept up to date. `first_pages`: of tasks that are to be dealt out by address, as
+  // task_window::new_pages().
+  in_pieces(const std::vector<double>& capacity, amounts& dealt, dealing& by_page, const task_window& w,
+            const std::vector<std::uintptr_t>& first_pages)
+      : w_(w), first_pages_(first_pages), of_new_(w.size(), policy::here),
+        all_(capacity, dealt.ns, std::accumulate(w.cost_ns().begin(), w.cost_ns().end(), 0.0)),
+        new_(capacity, dealt.new_bytes, bytes_of_new()) {
+    deal_pages(by_page);
   }
   // Of a task that belongs there.
   void note(std::size_t task, int node) { all_.add(static_cast<double>(w_.cost_ns()[task]), node); }
@@ -100,18 +106,17 @@ class planning::in_pieces {
   }
 
  private:
-  static double sum(const std::vector<std::uint64_t>& all) { return std::accumulate(all.begin(), all.end(), 0.0); }
-  static double bytes_of_new(const task_window& w) {
+  double bytes_of_new() const {
     double bytes = 0;
-    for (std::size_t i = 0; i < w.size(); i++) bytes += w.new_pages()[i] != 0 ? static_cast<double>(w.bytes()[i]) : 0;
+    for (std::size_t i = 0; i < w_.size(); i++) bytes += first_pages_[i] != 0 ? static_cast<double>(w_.bytes()[i]) : 0;
     return bytes;
   }
   // All that begin on the same page go together.
   void deal_pages(dealing& pages) {
     std::vector<std::uint32_t> by_page;
     for (std::uint32_t i = 0; i < w_.size(); i++)
-      if (w_.new_pages()[i] != 0) by_page.push_back(i);
-    const auto page = [&](std::uint32_t i) { return w_.new_pages()[i]; };
+      if (first_pages_[i] != 0) by_page.push_back(i);
+    const auto page = [&](std::uint32_t i) { return first_pages_[i]; };
     std::stable_sort(by_page.begin(), by_page.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return page(a) < page(b); });
     for (std::size_t i = 0; i < by_page.size();) {
@@ -127,6 +132,7 @@ class planning::in_pieces {
   }
 
   const task_window& w_;
+  const std::vector<std::uintptr_t>& first_pages_;
   std::vector<int> of_new_;  // -1: of a task that writes nothing new
   shares all_, new_;
 };
@@ -136,12 +142,15 @@ class planning::divisions {
  public:
   divisions(planning& by, const task_window& w)
       : by_(by), w_(w), tasks_(w.size()), nodes_(by.onto_.capacity.size()), cost_(w.cost_ns()),
-        order_(tasks_ + nodes_) {
+        order_(tasks_ + nodes_), first_pages_(w.new_pages()) {
     cost_.resize(tasks_ + nodes_, 0);
     edges_.reserve(w.links().size() + w.bonds().size());
     for (const task_window::link& l : w.links()) edges_.push_back({l.from, l.to, l.bytes});
-    for (const task_window::bond& b : w.bonds()) edges_.push_back({vertex_of(b.node), b.task, b.bytes});
-    tie_pages();
+    for (const bool moves : {false, true}) {
+      for (const task_window::bond& b : w.bonds())
+        if (b.own_memory == moves) edges_.push_back({vertex_of(b.node), b.task, b.bytes});
+      if (!moves) edges_that_stay_ = edges_.size();
+    }
     after_ = partition::successors_of(cost_.size(), edges_);
     // Nodes first, then tasks as they were created.
     std::iota(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(nodes_), vertex_of(0));
@@ -150,12 +159,13 @@ class planning::divisions {
 
   // Of each task its node.
   std::vector<int> best() {
-    std::vector<int> first = followed();
-    // Each node works on what is its own, so in a program that goes on it begins its next step when it has ended this
-    // one, and what it once was behind the others it is in every step. A window that somebody waits for ends here.
-    const partition::timetable t = simulated(by_.onto_, first, by_.cost_of_byte_);
-    const double once = t.length - t.steady;
-    try_out(std::move(first), w_.is_cut() ? t.length : t.steady + once / uses_expected);
+    amounts dealt = by_.dealt_;
+    std::vector<int> first = followed(dealt, by_.pages_);
+    const double first_ns = in_many_steps(first);
+    try_out(std::move(first), first_ns);
+    if (by_.migrates_ != policy::migration::off && edges_that_stay_ < edges_.size()) try_moving(dealt);
+    by_.dealt_ = std::move(dealt);
+    tie_pages();
     if (is_worth_another(passes_of_refinement)) try_out(refined(part_));
     if (is_worth_another(passes_of_division)) try_out(divided());
     part_.resize(tasks_);
@@ -172,12 +182,34 @@ class planning::divisions {
     return static_cast<partition::vertex>(tasks_ + static_cast<std::size_t>(node));
   }
 
+  // As if the memory that they name were new, and will lie where they run: moving it costs once what lying elsewhere
+  // costs with each use. `dealt`: what it is after the best so far.
+  void try_moving(amounts& dealt) {
+    free_ = true;
+    std::vector<std::uintptr_t> pages(tasks_);
+    for (std::size_t i = 0; i < tasks_; i++) pages[i] = dealing::page_of(&w_.task(i).frame());
+    pages.swap(first_pages_);
+    amounts dealt_then = by_.dealt_;
+    const auto by_page = std::make_unique<dealing>();
+    std::vector<int> part = followed(dealt_then, *by_page);
+    double moving_ns = 0;
+    for (const task_window::bond& b : w_.bonds())
+      if (b.own_memory && part[b.task] != b.node) moving_ns += static_cast<double>(b.bytes) * by_.move_of_byte_;
+    const double workers = std::accumulate(by_.onto_.capacity.begin(), by_.onto_.capacity.end(), 0.0);
+    const double ns = in_many_steps(part) + moving_ns / workers;
+    if (try_out(std::move(part), ns)) {
+      dealt = std::move(dealt_then);
+      return;
+    }
+    free_ = false;
+    pages.swap(first_pages_);
+  }
   // Each task to the last one of its page, by all that both name: what one of them writes lies where the other does.
   void tie_pages() {
     std::unordered_map<std::uintptr_t, std::uint32_t> last;
     for (std::uint32_t i = 0; i < tasks_; i++) {
-      if (w_.new_pages()[i] == 0) continue;
-      const auto [found, is_new] = last.try_emplace(w_.new_pages()[i], i);
+      if (first_pages_[i] == 0) continue;
+      const auto [found, is_new] = last.try_emplace(first_pages_[i], i);
       if (is_new) continue;
       const std::uint32_t before = std::exchange(found->second, i);
       ties_.push_back({before, i, w_.bytes()[before] + w_.bytes()[i]});
@@ -187,10 +219,18 @@ class planning::divisions {
     const double ns = simulated(by_.onto_, part, by_.cost_of_byte_).length;
     try_out(std::move(part), ns);
   }
-  void try_out(std::vector<int> part, double ns) {
-    if (!part_.empty() && ns >= ns_) return;
+  // True: it is the best so far.
+  bool try_out(std::vector<int> part, double ns) {
+    if (!part_.empty() && ns >= ns_) return false;
     part_ = std::move(part);
     ns_ = ns;
+    return true;
+  }
+  // Where each node works on what is its own. In a program that goes on it begins its next step when it has ended this
+  // one, and what it once was behind the others it is in every step. A window that somebody waits for ends here.
+  double in_many_steps(const std::vector<int>& part) const {
+    const partition::timetable t = simulated(by_.onto_, part, by_.cost_of_byte_);
+    return w_.is_cut() ? t.length : t.steady + (t.length - t.steady) / uses_expected;
   }
   partition::timetable simulated(const partition::target& onto, const std::vector<int>& part,
                                  double cost_of_byte) const {
@@ -212,17 +252,18 @@ class planning::divisions {
 
   // Each task where most bytes are that it uses, those of tasks before it included; where that is less than half of
   // what it names, in pieces, as the tasks come.
-  std::vector<int> followed() {
+  std::vector<int> followed(amounts& dealt, dealing& by_page) const {
     std::vector<int> part(tasks_ + nodes_);
     std::iota(part.begin() + static_cast<std::ptrdiff_t>(tasks_), part.end(), 0);
-    in_pieces pieces(by_, w_);
+    in_pieces pieces(by_.onto_.capacity, dealt, by_page, w_, first_pages_);
     std::vector<std::uint64_t> bytes(nodes_);
     auto l = w_.links().begin();
     auto b = w_.bonds().begin();
     for (std::size_t i = 0; i < tasks_; i++) {
       std::fill(bytes.begin(), bytes.end(), 0);
       for (; l != w_.links().end() && l->to == i; ++l) bytes[static_cast<std::size_t>(part[l->from])] += l->bytes;
-      for (; b != w_.bonds().end() && b->task == i; ++b) bytes[static_cast<std::size_t>(b->node)] += b->bytes;
+      for (; b != w_.bonds().end() && b->task == i; ++b)
+        if (!free_ || !b->own_memory) bytes[static_cast<std::size_t>(b->node)] += b->bytes;
       const auto most = std::max_element(bytes.begin(), bytes.end());
       const auto node = static_cast<int>(most - bytes.begin());
       const bool has_workers = by_.onto_.capacity[static_cast<std::size_t>(node)] > 0;
@@ -244,7 +285,7 @@ class planning::divisions {
   std::vector<int> refined(const std::vector<int>& part) const {
     partition::options o = options();
     o.initial = part;
-    std::vector<partition::edge> all = edges_;
+    std::vector<partition::edge> all = edges_to_cut();
     all.insert(all.end(), ties_.begin(), ties_.end());
     return by_.with_->partition(partition::make_graph(cost_, all), o).part;
   }
@@ -252,7 +293,13 @@ class planning::divisions {
     partition::options o = options();
     o.initial.assign(tasks_ + nodes_, partition::anywhere);
     for (std::size_t i = 0; i < tasks_; i++) o.initial[i] = w_.node(i);
-    return partition::divide_in_time(*by_.with_, cost_, edges_, o, by_.cost_of_byte_, most_divisions, ties_).part;
+    return partition::divide_in_time(*by_.with_, cost_, edges_to_cut(), o, by_.cost_of_byte_, most_divisions, ties_)
+        .part;
+  }
+
+  // What memory that moves costs, it costs wherever its tasks are.
+  std::vector<partition::edge> edges_to_cut() const {
+    return {edges_.begin(), free_ ? edges_.begin() + static_cast<std::ptrdiff_t>(edges_that_stay_) : edges_.end()};
   }
 
   planning& by_;
@@ -262,6 +309,9 @@ class planning::divisions {
   std::vector<partition::edge> edges_, ties_;
   partition::successors after_;
   std::vector<partition::vertex> order_;
+  std::vector<std::uintptr_t> first_pages_;
+  std::size_t edges_that_stay_ = 0;  // of edges_, those before: of all but memory that may move
+  bool free_ = false;  // memory is to move to its tasks
   std::vector<int> part_;  // the best so far
   double ns_ = 0, bound_ns_ = 0;
 };
@@ -279,15 +329,19 @@ planning::planning(policy_parameters& p, how h)
       effort_(p.number("effort", 0.1, 0, 1000,
                        "of the time that a window's tasks take, what placing them may take beyond the quick way")),
       seed_(p.count("seed", 1, 0, 1'000'000'000'000, "of partitioning, and of choices between equals")),
+      migrates_(migrate_parameter(p, policy::migration::automatic)),
       with_(partition::make_partitioner(p.word("with", partition::partitioner_names(), "the partitioner"))) {}
 
 void planning::begin(const policy_machine& m) {
   onto_.capacity.assign(static_cast<std::size_t>(m.nodes), 0);
   for (const int n : m.node_of_worker) onto_.capacity[static_cast<std::size_t>(n)]++;
   cost_of_byte_ = distances_of(m, onto_.distance);
+  double line_ns = 0;
+  for (int n = 0; n < m.nodes; n++) line_ns += (m.read(n, 0) + m.write(n, n)) / m.nodes;
+  move_of_byte_ = line_ns / line_bytes;
   workers_ = m.node_of_worker.size();
-  dealt_.assign(onto_.capacity.size(), 0);
-  dealt_new_.assign(onto_.capacity.size(), 0);
+  dealt_.ns.assign(onto_.capacity.size(), 0);
+  dealt_.new_bytes.assign(onto_.capacity.size(), 0);
 }
 
 void planning::divide(task_window& w) {
@@ -301,7 +355,7 @@ void planning::divide(task_window& w) {
 // Tasks that have nothing in common, and nothing with what lies somewhere: those that are created one after the other
 // are mostly neighbours in what comes.
 void planning::deal_in_order(task_window& w) {
-  in_pieces pieces(*this, w);
+  in_pieces pieces(onto_.capacity, dealt_, pages_, w, w.new_pages());
   for (std::size_t i = 0; i < w.size(); i++) w.place(i, pieces.deal(i));
   note_placed(w);
 }

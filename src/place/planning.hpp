@@ -34,11 +34,16 @@ class planning {
   // comes later follows them anyway.
   bool corrects() const { return how_ == how::again; }
   std::uint64_t seed() const { return seed_; }
+  policy::migration migrates() const { return migrates_; }
 
  private:
   class divisions;
   class in_pieces;
   class shares;
+  struct amounts {
+    std::vector<double> ns;         // of all tasks
+    std::vector<double> new_bytes;  // that tasks name which are the first to write memory
+  };
   void deal_in_order(task_window&);
   void note_placed(const task_window&);
 
@@ -47,11 +52,12 @@ class planning {
   const bool recognises_;
   const double imbalance_, effort_;
   const std::uint64_t seed_;
+  const policy::migration migrates_;
   const std::unique_ptr<partition::partitioner> with_;
   partition::target onto_;
   double cost_of_byte_ = 0;  // ns, from the nearest other node
-  // What was placed on each node: ns of all tasks; bytes of those that are the first to write memory.
-  std::vector<double> dealt_, dealt_new_;
+  double move_of_byte_ = 0;  // ns, for good
+  amounts dealt_;  // of what was placed, by node
   dealing pages_;
   std::size_t placed_ = 0, workers_ = 1;  // tasks; those that there are
   atomic<bool> over_{false};
@@ -66,6 +72,7 @@ class dividing : public policy {
     follows_.begin(m);
   }
   std::size_t window() const override { return plans_.window(); }
+  migration migrates() const override { return plans_.migrates(); }
   void created(task_window& w) override { plans_.divide(w); }
   bool recognises() const override { return plans_.recognises(); }
   wish place(const task_view& task, const asker& who) override {

@@ -123,6 +123,30 @@ TEST_F(planned, division_that_takes_too_long_is_spared) {
   EXPECT_EQ(std::count(nodes.begin(), nodes.end(), 0), 64);
 }
 
+// Each names a block of its own, and later the one that it wrote: by address, as if nobody had written it.
+TEST_F(planned, memory_that_may_move_is_dealt_out_wherever_it_lies) {
+  const std::uint64_t block = 16 * known.page_bytes();
+  known.placed(array, 64 * block, 0);
+  for (const bool may_move : {true, false}) {
+    choose(may_move ? "partition-follow:effort=0" : "partition-follow:effort=0,migrate=off");
+    std::vector<std::unique_ptr<test_task>> tasks;
+    for (std::uint64_t i = 0; i < 64; i++) tasks.push_back(writes(i * block, block));
+    const std::vector<int> nodes = nodes_of(pointers(tasks));
+    for (std::size_t i = 0; i < 64; i++) EXPECT_EQ(nodes[i], may_move ? static_cast<int>(i / 16) : 0) << i;
+  }
+}
+
+TEST_F(planned, memory_that_lies_well_stays) {
+  const std::uint64_t block = 16 * known.page_bytes();
+  std::vector<std::unique_ptr<test_task>> tasks;
+  for (std::uint64_t i = 0; i < 64; i++) {
+    known.placed(array + i * block, block, static_cast<int>(i * 7 % 4));
+    tasks.push_back(writes(i * block, block));
+  }
+  const std::vector<int> nodes = nodes_of(pointers(tasks));
+  for (std::size_t i = 0; i < 64; i++) EXPECT_EQ(nodes[i], static_cast<int>(i * 7 % 4)) << i;
+}
+
 TEST_F(planned, nodes_without_workers_get_nothing) {
   v.without_worker(2);
   choose("partition-follow");

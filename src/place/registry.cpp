@@ -123,9 +123,10 @@ chosen parse(std::string_view specification) {
   const policy::queues discipline = object->where_tasks_wait();
   refuse_what_nobody_asks(kind, discipline);
   const flow::allocation outputs = allocation_of(object->outputs());
+  const policy::migration migration = object->migrates();
   return {std::string(name), std::move(object), discipline, outputs, kind.places || kind.sees_windows,
           kind.orders_victims, kind.observes,
-          kind.sees_windows};
+          kind.sees_windows, migration};
 }
 
 }  // namespace place

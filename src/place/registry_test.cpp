@@ -61,11 +61,13 @@ TEST(registry, parameters_are_read) {
 
 TEST(registry, parameters_are_listed) {
   const auto all = policy_parameters_of("local");
-  ASSERT_EQ(all.size(), 2u);
+  ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].name, "threshold");
   EXPECT_EQ(all[0].usual, "1024");
   EXPECT_EQ(all[1].name, "stride");
   EXPECT_EQ(all[1].range, "1 to 1000000000");
+  EXPECT_EQ(all[2].name, "migrate");
+  EXPECT_EQ(all[2].usual, "off");
   EXPECT_TRUE(policy_parameters_of("steal").empty());
 }
 

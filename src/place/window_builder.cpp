@@ -113,7 +113,7 @@ void window_builder::add_places(std::uint32_t task, flow::frame& f) {
   found.find(*known_, &f);
   std::uint64_t written = 0, unplaced = 0;
   found.for_each([&](std::uint64_t bytes, int node, bool reads, bool writes) {
-    if (node >= 0) made_.bonds_.push_back({task, node, reads && writes ? 2 * bytes : bytes});
+    if (node >= 0) made_.bonds_.push_back({task, node, reads && writes ? 2 * bytes : bytes, true});
     written += writes ? bytes : 0;
     unplaced += writes && node == detail::node_unknown ? bytes : 0;
   });

@@ -339,6 +339,7 @@ void runtime::wait() {
   const std::exception_ptr gave_up = detail::wait_and_rethrow(e, e.root(), [&e] {
     e.wait_until([&e] { return e.quiescent(); }, engine::permission::for_all());
     detail::end_of_wait(e, *e.shared().addresses);
+    e.move_at_barrier();
     e.shared().user_memory.look_again();
   });
   if (gave_up != nullptr) std::rethrow_exception(gave_up);

@@ -98,6 +98,12 @@ std::string statistics::to_string() const {
     line("windows", std::to_string(windows) + " with " + std::to_string(window_tasks) + " tasks, placed in " + number +
                         (recognised_tasks != 0 ? ", and " + std::to_string(recognised_tasks) + " recognised" : ""));
   }
+  if (pages_moved + pages_refused != 0) {
+    std::snprintf(number, sizeof number, "%.2f ms, for %.2f ms lost before", static_cast<double>(moving_ns) / 1e6,
+                  static_cast<double>(lost_before_moving_ns) / 1e6);
+    line("pages moved", std::to_string(pages_moved) + " in " + number + "; " + std::to_string(pages_refused) +
+                            " stay where they are");
+  }
   if (const auto one = one_sidedness()) {
     const explanation why = explain(one->why, one->node);
     line("one-sided", who_ran(*one) + " while others were idle:");
@@ -134,6 +140,11 @@ statistics detail::collect_statistics(const runtime_state& rt) {
   s.window_tasks = planned.tasks;
   s.planning_ns = planned.ns;
   s.recognised_tasks = planned.recognised;
+  const memory::migration::counts moved = e.moved_so_far();
+  s.pages_moved = moved.pages;
+  s.pages_refused = moved.refused;
+  s.moving_ns = moved.took_ns;
+  s.lost_before_moving_ns = moved.debts_ns;
   const memory::pools& buffers = e.shared().buffers;
   for (int n = 0; n < buffers.node_count(); n++) s.peak_buffer_bytes_by_node.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.peak_bytes(n))));
   s.peak_buffer_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, buffers.peak_bytes()));
@@ -146,6 +157,10 @@ statistics detail::collect_statistics(const runtime_state& rt) {
   s.window_tasks -= rt.baseline.window_tasks;
   s.planning_ns -= rt.baseline.planning_ns;
   s.recognised_tasks -= rt.baseline.recognised_tasks;
+  s.pages_moved -= rt.baseline.pages_moved;
+  s.pages_refused -= rt.baseline.pages_refused;
+  s.moving_ns -= rt.baseline.moving_ns;
+  s.lost_before_moving_ns -= rt.baseline.lost_before_moving_ns;
   s.pushes -= rt.baseline.pushes;
   s.pushes_refused -= rt.baseline.pushes_refused;
   subtract(s.steals_by_distance, rt.baseline.steals_by_distance);

@@ -98,6 +98,7 @@ class scheduler {
   const place::chosen& policy() const { return policy_; }
   const machine::description& machine() const { return machine_; }
   const move_costs& costs() const { return costs_; }
+  const policy_machine& seen_by_policy() const { return seen_; }
   void tell_policy(const policy::event& e) noexcept { place::tell(*policy_.object, e, said_); }
   bool node_has_worker(int node) const { return near_.has_worker(node); }
   int distance_class(int from, int to) const { return near_.distance_class(from, to); }

@@ -228,7 +228,8 @@ TEST(Report, JsonHasTheKeysProgramsRelyOn) {
   const auto j = nlohmann::json::parse(to_json(r, run_once(r), 3, nullptr));
   for (const char* key :
        {"kernel", "policy", "workers", "nodes", "tasks", "tasks_of_busiest_worker", "one_sided", "seconds",
-        "ns_per_task", "locality", "bytes", "peak_buffer_bytes", "steals", "pushes", "pushes_refused", "verified",
+        "ns_per_task", "locality", "bytes", "peak_buffer_bytes", "steals", "pushes", "pushes_refused", "pages_moved",
+        "pages_refused", "moving_ns", "lost_before_moving_ns", "verified",
         "size", "block", "iterations", "control", "memory", "shared", "repeat"})
     EXPECT_TRUE(j.contains(key)) << key;
   EXPECT_EQ(j["policy"], r.how.policy);

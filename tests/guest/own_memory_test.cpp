@@ -112,5 +112,29 @@ TEST_F(OwnMemory, ThatTasksInitialiseIsKnown) {
   expect_statistics_as_the_kernel_has_it(rt, "initialised by tasks");
 }
 
+// Pages that the program has written itself, and that tasks on other nodes use, lie there in the end, and the kernel
+// says so, too.
+TEST_F(OwnMemory, ThatTasksUseElsewhereIsMoved) {
+  for (const char* policy : {"follow:migrate=auto", "partition-follow:migrate=barrier"}) {
+    std::ranges::fill(all(), static_cast<unsigned char>(1));
+    runtime rt({.policy = policy});
+    for (int use = 0; use < 20; use++)
+      for (std::size_t i = 0; i < nodes_.size(); i++)
+        rt.spawn(on(nodes_[nodes_.size() - 1 - i]), inout(ref(part(i))), [](auto x) { x[0]++; });
+    rt.wait();
+    std::size_t elsewhere = 0;
+    for (std::size_t i = 0; i < nodes_.size(); i++) {
+      const std::vector<int> lies = nodes_of(part(i));
+      elsewhere += static_cast<std::size_t>(
+          std::ranges::count_if(lies, [&](int n) { return n != nodes_[nodes_.size() - 1 - i]; }));
+      EXPECT_EQ(part(i)[0], 21) << "part " << i;
+    }
+    EXPECT_EQ(elsewhere, 0u) << policy << ": " << rt.stats().to_string();
+    EXPECT_GT(rt.stats().pages_moved, 0u) << policy;
+    expect_statistics_as_the_kernel_has_it(rt, policy);
+    static_cast<void>(weir::move(all(), nodes_[0]));
+  }
+}
+
 }  // namespace
 }  // namespace weir::guest_test

@@ -98,6 +98,17 @@ std::vector<int> os_nodes_of(const machine::description& m) {
 
 }  // namespace
 
+// On one node nothing can move.
+std::unique_ptr<memory::migration> engine::make_migration() {
+  using when = memory::migration::when;
+  const policy::migration m = scheduler_.policy().migrates;
+  if (m == policy::migration::off || !shared_.several_nodes) return nullptr;
+  const policy_machine& seen = scheduler_.seen_by_policy();
+  return std::make_unique<memory::migration>(
+      shared_.user_memory, machine_.is_host ? os::host_memory() : os::pretended_memory(), os_nodes_of(machine_),
+      seen.read_ns, seen.write_ns, m == policy::migration::automatic ? when::at_once : when::at_barriers);
+}
+
 engine::engine(const machine::description& m, std::vector<int> worker_cpus, place::chosen p, const options& o)
     : machine_(m),
       id_(next_id.fetch_add(1, std::memory_order_relaxed)),

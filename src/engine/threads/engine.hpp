@@ -200,6 +200,13 @@ class engine {
     std::uint64_t windows = 0, tasks = 0, ns = 0, recognised = 0;
   };
   planned planned_so_far() const;
+  // In a wait for everything: where pages move then, and what has moved.
+  void move_at_barrier() {
+    if (migration_ != nullptr) migration_->barrier();
+  }
+  memory::migration::counts moved_so_far() const {
+    return migration_ != nullptr ? migration_->so_far() : memory::migration::counts{};
+  }
 
   // The worker's slot if the calling thread is one, whatever the engine; else null.
   static slot* this_worker() { return as_worker.current; }
@@ -254,6 +261,7 @@ class engine {
   const char* run_logged(slot&, frame*);
   void tell_policy(slot&, policy::event::kind, frame* task) noexcept;
   void count_bytes(slot&, frame*);
+  std::unique_ptr<memory::migration> make_migration();
   void note_time(slot&, const detail::task_ops&, std::uint64_t begin_ns, std::uint64_t end_ns);
   void seek_solitude(slot&, std::uint64_t now_ns);
   // Stands for the name of the task that is to blame.
@@ -409,6 +417,7 @@ class engine {
   const std::uint64_t sample_mask_;  // a worker's task is timed if its count of finished ones has none of these bits
   sched::scheduler scheduler_;
   place::windows* const windows_ = scheduler_.windows();  // null: none
+  const std::unique_ptr<memory::migration> migration_ = make_migration();  // null: the program's own memory stays
   atomic<std::uint64_t> planning_ns_{0};  // by one thread at a time
   scope_state root_;
   scope_state given_up_;  // of tasks that their own scope no longer waits for; nobody asks it for failures

@@ -297,10 +297,14 @@ void engine::count_bytes(slot& s, frame* f) {
   flow::for_each_data_output(f, [&](std::uint64_t bytes, int node) { count(s.written_bytes, bytes, node); });
   if (!flow::names_user_memory(f)) [[likely]]
     return;
+  bool elsewhere = false;
   flow::note_user_memory(shared_.user_memory, f, here, [&](std::uint64_t bytes, int node, bool reads, bool writes) {
     if (reads) count(s.read_bytes, bytes, node);
     if (writes) count(s.written_bytes, bytes, node);
+    elsewhere |= node >= 0 && node != here;
   });
+  if (migration_ == nullptr || migration_->is_off()) return;
+  if (elsewhere || shared_.user_memory.any_debts()) flow::note_misplaced(*migration_, f, here);
 }
 
 }  // namespace weir::engine

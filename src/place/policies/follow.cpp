@@ -8,13 +8,15 @@
 // length weighs one byte: then the number of dependences decides.
 #include "place/built_in.hpp"
 #include "place/following.hpp"
+#include "place/migrating.hpp"
 
 namespace weir::place {
 namespace {
 
 class follow final : public policy {
  public:
-  explicit follow(policy_parameters& p) : follows_(p) {}
+  explicit follow(policy_parameters& p) : follows_(p), migrates_(migrate_parameter(p, migration::off)) {}
+  migration migrates() const override { return migrates_; }
   void begin(const policy_machine& m) override {
     policy::begin(m);
     follows_.begin(m);
@@ -23,6 +25,7 @@ class follow final : public policy {
 
  private:
   following follows_;
+  const migration migrates_;
 };
 
 }  // namespace

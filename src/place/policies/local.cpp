@@ -11,6 +11,7 @@
 #include "place/built_in.hpp"
 #include "place/by_inputs.hpp"
 #include "place/dealing.hpp"
+#include "place/migrating.hpp"
 #include "place/turns.hpp"
 
 namespace weir::place {
@@ -22,7 +23,10 @@ class local final : public policy {
       : push_threshold_bytes_(p.bytes("threshold", usual_push_threshold_bytes, push_threshold_meaning)),
         stride_(static_cast<std::uint32_t>(
             p.count("stride", 1, 1, 1'000'000'000,
-                    "tasks in a row, of those that only write, that go to one worker's node"))) {}
+                    "tasks in a row, of those that only write, that go to one worker's node"))),
+        migrates_(migrate_parameter(p, migration::off)) {}
+
+  migration migrates() const override { return migrates_; }
 
   wish place(const task_view& task, const asker& who) override {
     const inputs_place at = cheapest_for_inputs(machine(), who.node, task, push_threshold_bytes_);
@@ -56,6 +60,7 @@ class local final : public policy {
 
   const std::uint64_t push_threshold_bytes_;
   const std::uint32_t stride_;
+  const migration migrates_;
   turns turns_;
   dealing dealing_;
 };

@@ -63,6 +63,14 @@ class regions {
   void written(std::uintptr_t, std::uint64_t, int) {}
 };
 
+struct misplaced_page {};
+// Nor does it move.
+class migration {
+ public:
+  void used(std::uintptr_t, std::uint64_t, int, bool, bool, const std::vector<misplaced_page>&) {}
+  void task_done(const std::vector<misplaced_page>&) {}
+};
+
 class cache {
  public:
   cache(pools&, int) {}
