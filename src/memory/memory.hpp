@@ -2,7 +2,7 @@
 #pragma once
 
 #include "memory/debts.hpp"
-#include "memory/migration.hpp"
+#include "memory/page_migration.hpp"
 #include "memory/pools.hpp"
 #include "memory/size_classes.hpp"
 #include "memory/regions.hpp"

@@ -1,5 +1,5 @@
 // Batches of pages on their way, and what became of them.
-#include "memory/migration.hpp"
+#include "memory/page_migration.hpp"
 
 #include <algorithm>
 #include <cstdio>
