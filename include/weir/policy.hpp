@@ -152,6 +152,10 @@ class task_window {
   // for somebody waits for them.
   void keep_from(std::size_t i);
   std::size_t kept_from() const { return kept_from_; }
+  // Memory of the program's own is to go where its tasks were placed (policy::migrates()). Under a policy that sees
+  // windows none is moved before it has said so: arrays that lie well would only be disturbed.
+  void move_memory() { moves_memory_ = true; }
+  bool moves_memory() const { return moves_memory_; }
 
  private:
   friend class place::window_builder;
@@ -163,6 +167,7 @@ class task_window {
   std::vector<bond> bonds_;
   std::vector<int> nodes_;
   std::size_t kept_from_ = 0;
+  bool moves_memory_ = false;
 };
 
 // One object for each runtime. Questions are asked by all threads at once, so what a policy remembers is its own to

@@ -157,6 +157,8 @@ class planning::divisions {
     std::iota(order_.begin() + static_cast<std::ptrdiff_t>(nodes_), order_.end(), partition::vertex{0});
   }
 
+  // Whether the best one has memory of the program's own go to its tasks.
+  bool moves_memory() const { return free_; }
   // Of each task its node.
   std::vector<int> best() {
     amounts dealt = by_.dealt_;
@@ -346,7 +348,9 @@ void planning::begin(const policy_machine& m) {
 
 void planning::divide(task_window& w) {
   if (w.links().empty() && w.bonds().empty()) return deal_in_order(w);
-  const std::vector<int> part = divisions(*this, w).best();
+  divisions d(*this, w);
+  const std::vector<int> part = d.best();
+  if (d.moves_memory()) w.move_memory();
   for (std::size_t i = 0; i < w.size(); i++) w.place(i, part[i]);
   note_placed(w);
   if (w.size() > overlap_) w.keep_from(w.size() - overlap_);

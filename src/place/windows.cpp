@@ -209,6 +209,7 @@ std::size_t windows::ask_policy(taken& t) {
   }
   task_window w = window_builder(machine_, user_memory_, frames, nodes, t.cut).take();
   show(policy_, w, said_);
+  if (w.moves_memory()) memory_moves_.store(true, std::memory_order_relaxed);
   most_.store(policy_.window(), std::memory_order_relaxed);
   windows_.store(windows_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   for (std::size_t i = 0; i < w.size(); i++) {

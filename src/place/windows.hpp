@@ -66,6 +66,9 @@ class windows {
   // time; others return at once.
   bool plan(flow::ready_list& ready);
 
+  // A plan wants memory of the program's own to go where its tasks are.
+  bool memory_moves() const { return memory_moves_.load(std::memory_order_relaxed); }
+
   // So far.
   struct counts {
     std::uint64_t windows = 0, tasks = 0;  // that were placed: a task that was kept counts once
@@ -121,7 +124,7 @@ class windows {
   const int workers_ = static_cast<int>(machine_.node_of_worker.size());
   double far_ns_per_byte_ = 0;  // more than at home, on average
   memory::regions* user_memory_ = nullptr;
-  atomic<bool> said_{false};
+  atomic<bool> said_{false}, memory_moves_{false};
   atomic<std::size_t> most_;
   atomic<std::uint64_t> windows_{0}, tasks_{0}, recognised_{0};
   recognition known_;

@@ -115,7 +115,7 @@ TEST_F(OwnMemory, ThatTasksInitialiseIsKnown) {
 // Pages that the program has written itself, and that tasks on other nodes use, lie there in the end, and the kernel
 // says so, too.
 TEST_F(OwnMemory, ThatTasksUseElsewhereIsMoved) {
-  for (const char* policy : {"follow:migrate=auto", "partition-follow:migrate=barrier"}) {
+  for (const char* policy : {"follow:migrate=auto", "local:migrate=barrier"}) {
     std::ranges::fill(all(), static_cast<unsigned char>(1));
     runtime rt({.policy = policy});
     for (int use = 0; use < 20; use++)

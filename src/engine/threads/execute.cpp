@@ -303,7 +303,7 @@ void engine::count_bytes(slot& s, frame* f) {
     if (writes) count(s.written_bytes, bytes, node);
     elsewhere |= node >= 0 && node != here;
   });
-  if (migration_ == nullptr || migration_->is_off()) return;
+  if (migration_ == nullptr || migration_->is_off() || (windows_ != nullptr && !windows_->memory_moves())) return;
   if (elsewhere || shared_.user_memory.any_debts()) flow::note_misplaced(*migration_, f, here);
 }
 
