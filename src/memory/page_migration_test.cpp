@@ -14,7 +14,7 @@
 namespace weir::memory {
 namespace {
 
-constexpr std::uintptr_t base = std::uintptr_t{1} << 40;  // of a chunk; no memory is looked at
+constexpr std::uintptr_t chunk_begin = std::uintptr_t{1} << 40;  // of a chunk; no memory is looked at
 
 unsigned seed_of_test() {
   const char* given = std::getenv("WEIR_MIGRATION_SEED");
@@ -41,17 +41,19 @@ class migrating : public testing::Test {
   }
   void has_pages(std::size_t n) {
     for (std::size_t p = 0; p < n; p++) os.node_of_page[address(p)] = 10;
-    known.read(base, n * page);
+    known.read(chunk_begin, n * page);
   }
-  static const void* address(std::size_t p) { return reinterpret_cast<const void*>(base + p * os::page_bytes()); }
+  static const void* address(std::size_t p) {
+    return reinterpret_cast<const void*>(chunk_begin + p * os::page_bytes());
+  }
   // A task on a node updates pages.
   void use(int node, std::size_t first, std::size_t n) { use_bytes(node, first * page, n * page); }
   void use_bytes(int node, std::size_t first, std::size_t bytes) {
     std::vector<misplaced_page> due;
-    moves->used(base + first, bytes, node, true, true, due);
+    moves->used(chunk_begin + first, bytes, node, true, true, due);
     moves->task_done(due);
   }
-  int node_of(std::size_t p) const { return known.node_of(base + p * page); }
+  int node_of(std::size_t p) const { return known.node_of(chunk_begin + p * page); }
   // Uses by this node until a page has moved.
   int uses_until_moved(int node, std::size_t first, std::size_t n) {
     for (int uses = 1; uses < 1000; uses++) {
@@ -175,7 +177,7 @@ TEST_F(migrating, pages_that_never_move_are_tried_once) {
   for (std::size_t p = 0; p < 64; p++) os.fate_of_page[address(p)] = EACCES;
   for (int i = 0; i < 100; i++) {
     use(1, 0, 64);
-    known.read(base, 64 * page);
+    known.read(chunk_begin, 64 * page);
   }
   EXPECT_EQ(os.moves(), 1u);
   EXPECT_EQ(node_of(0), 0);
@@ -189,7 +191,7 @@ TEST_F(migrating, pages_that_are_held_are_tried_again_after_as_much_use) {
   const std::size_t before = os.moves();
   for (int i = 0; i < 10 * uses; i++) {
     use(2, 0, 64);
-    known.read(base, 64 * page);
+    known.read(chunk_begin, 64 * page);
   }
   EXPECT_GE(os.moves(), before + 1);
   EXPECT_LE(os.moves(), before + 11);
@@ -201,11 +203,11 @@ TEST_F(migrating, a_huge_page_moves_as_a_whole_and_costs_as_much) {
   os.huge_pages = true;
   has_pages(regions::pages_per_chunk);
   const int first = uses_until_moved(1, 0, 16);
-  known.read(base, regions::pages_per_chunk * page);
+  known.read(chunk_begin, regions::pages_per_chunk * page);
   for (std::size_t p = 0; p < regions::pages_per_chunk; p++) EXPECT_EQ(node_of(p), 1) << p;
   const int again = uses_until_moved(2, 0, 16);
   EXPECT_GE(again, 16 * first) << "32 times as much is copied as these use";
-  known.read(base, regions::pages_per_chunk * page);
+  known.read(chunk_begin, regions::pages_per_chunk * page);
   EXPECT_EQ(node_of(511), 2);
 }
 
@@ -221,23 +223,23 @@ TEST_F(migrating, what_others_move_owes_nothing) {
 TEST_F(migrating, other_runtimes_hear_of_it) {
   regions others(os, os_nodes());
   has_pages(64);
-  others.read(base, 64 * page);
-  EXPECT_EQ(others.node_of(base), 0);
+  others.read(chunk_begin, 64 * page);
+  EXPECT_EQ(others.node_of(chunk_begin), 0);
   uses_until_moved(1, 0, 64);
-  EXPECT_EQ(others.node_of(base), 1);
+  EXPECT_EQ(others.node_of(chunk_begin), 1);
 }
 
 TEST(migration, between_pretended_nodes_is_written_down) {
   const std::vector<double> ns{100, 200, 200, 100};
   regions known(os::pretended_memory(), {0, 1});
   migration moves(known, os::pretended_memory(), {0, 1}, ns, ns, migration::when::at_once);
-  known.read(base, 64 * known.page_bytes());
+  known.read(chunk_begin, 64 * known.page_bytes());
   for (int i = 0; i < 100; i++) {
     std::vector<misplaced_page> due;
-    moves.used(base, 64 * known.page_bytes(), 1, true, false, due);
+    moves.used(chunk_begin, 64 * known.page_bytes(), 1, true, false, due);
     moves.task_done(due);
   }
-  EXPECT_EQ(known.node_of(base), 1);
+  EXPECT_EQ(known.node_of(chunk_begin), 1);
   EXPECT_EQ(moves.so_far().pages, 64u);
 }
 
@@ -267,8 +269,8 @@ struct page_with_debt {
 };
 
 // Moves never cost more than the uses from elsewhere did before; and all together is some times what the best node
-// would have cost, and what a page pays until it comes to rest: nodes that use it alone for a while, all at random, with
-// weights, and one that always uses it from where it is not.
+// would have cost, and what a page pays until it comes to rest: nodes that use it alone for a while, all at random,
+// with weights, and one that always uses it from where it is not.
 TEST(debts, cost_at_most_some_times_what_the_best_node_does) {
   std::mt19937 random(seed_of_test());
   double worst = 0;
@@ -308,7 +310,7 @@ TEST_F(migrating, threads_at_once) {
       for (int i = 0; i < 2000; i++) use(t, random() % 900, 1 + random() % 100);
     });
   for (std::thread& t : all) t.join();
-  known.read(base, 1024 * page);
+  known.read(chunk_begin, 1024 * page);
   for (std::size_t p = 0; p < 1024; p++) {
     ASSERT_GE(node_of(p), 0) << p;
     ASSERT_LT(node_of(p), nodes) << p;

@@ -15,7 +15,7 @@ namespace {
 
 using detail::access_mode;
 using range_list = std::vector<range>;
-constexpr std::uintptr_t array = std::uintptr_t{1} << 40;
+constexpr std::uintptr_t own_memory = std::uintptr_t{1} << 40;
 
 const detail::task_ops one_function{nullptr, nullptr}, another_function{nullptr, nullptr};
 
@@ -24,16 +24,16 @@ std::uint64_t signature_on(const range_list& own, const detail::task_ops& functi
 }
 
 TEST(signature, is_of_the_function_and_what_it_names) {
-  const range_list usual{{array, 800, access_mode::in}, {array + 800, 800, access_mode::out}};
+  const range_list usual{{own_memory, 800, access_mode::in}, {own_memory + 800, 800, access_mode::out}};
   const std::vector<range_list> others{
-      {{array + 8, 800, access_mode::in}, {array + 800, 800, access_mode::out}},
-      {{array, 808, access_mode::in}, {array + 800, 800, access_mode::out}},
-      {{array, 800, access_mode::inout}, {array + 800, 800, access_mode::out}},
-      {{array + 800, 800, access_mode::out}, {array, 800, access_mode::in}},
-      {{array, 800, access_mode::in}},
-      {{array, 800, access_mode::in}, {array + 800, 800, access_mode::out}, {array, 800, access_mode::in}},
-      {{array, 800, access_mode::in, 80, 8000, array}, {array + 800, 800, access_mode::out}},
-      {{array, 800, access_mode::in, 80, 8008, array}, {array + 800, 800, access_mode::out}},
+      {{own_memory + 8, 800, access_mode::in}, {own_memory + 800, 800, access_mode::out}},
+      {{own_memory, 808, access_mode::in}, {own_memory + 800, 800, access_mode::out}},
+      {{own_memory, 800, access_mode::inout}, {own_memory + 800, 800, access_mode::out}},
+      {{own_memory + 800, 800, access_mode::out}, {own_memory, 800, access_mode::in}},
+      {{own_memory, 800, access_mode::in}},
+      {{own_memory, 800, access_mode::in}, {own_memory + 800, 800, access_mode::out}, {own_memory, 800, access_mode::in}},
+      {{own_memory, 800, access_mode::in, 80, 8000, own_memory}, {own_memory + 800, 800, access_mode::out}},
+      {{own_memory, 800, access_mode::in, 80, 8008, own_memory}, {own_memory + 800, 800, access_mode::out}},
   };
   EXPECT_EQ(signature_on(usual), signature_on(usual));
   EXPECT_NE(signature_on(usual), signature_on(usual, another_function));
@@ -62,13 +62,13 @@ TEST(signature, is_of_data_and_parts_of_them) {
 
 // Blocks of an array, as tasks of a stencil name them: no two are taken for the same.
 TEST(signature, tells_blocks_apart) {
-  test_task t({}, {}, {{array, 512, access_mode::in}, {array, 512, access_mode::in}, {array, 512, access_mode::out}});
+  test_task t({}, {}, {{own_memory, 512, access_mode::in}, {own_memory, 512, access_mode::in}, {own_memory, 512, access_mode::out}});
   t.of_function(one_function);
   std::vector<std::uint64_t> all;
   for (std::uint64_t i = 0; i < 100'000; i++) {
-    t.get()->access_at(0)->set_place(array + 512 * i, 0);
-    t.get()->access_at(1)->set_place(array + 512 * (i + 1), 0);
-    t.get()->access_at(2)->set_place(array + 512 * (i + 100'000), 0);
+    t.get()->access_at(0)->set_place(own_memory + 512 * i, 0);
+    t.get()->access_at(1)->set_place(own_memory + 512 * (i + 1), 0);
+    t.get()->access_at(2)->set_place(own_memory + 512 * (i + 100'000), 0);
     all.push_back(signature_of(*t.get()));
   }
   std::sort(all.begin(), all.end());

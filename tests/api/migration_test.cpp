@@ -10,8 +10,8 @@
 namespace weir::test {
 namespace {
 
-constexpr int nodes = 4;
-constexpr const char* machine = "nodes:4 cpus:1";
+constexpr int node_count = 4;
+constexpr const char* four_nodes = "nodes:4 cpus:1";
 constexpr std::size_t pages = 64, uses = 20;
 
 class own_array {
@@ -28,24 +28,24 @@ class own_array {
   char* const data_;
 };
 
-task_options on(int node) { return {.affinity = require(node)}; }
+task_options required_on(int node) { return {.affinity = require(node)}; }
 
 // One after the other, in a scope.
 void use_on(runtime& rt, const own_array& a, int node, std::size_t times = uses) {
   scope s(rt);
-  for (std::size_t i = 0; i < times; i++) s.spawn(on(node), inout(ref(a.all())), [](auto x) { x[0]++; });
+  for (std::size_t i = 0; i < times; i++) s.spawn(required_on(node), inout(ref(a.all())), [](auto x) { x[0]++; });
   s.wait();
 }
 
 // What is read before a task has written it was written by the program, on the first node.
 void begins_on_first_node(runtime& rt, const own_array& a) {
-  rt.spawn(on(0), in(ref(a.all())), [](auto) {});
+  rt.spawn(required_on(0), in(ref(a.all())), [](auto) {});
   rt.wait();
 }
 
 std::uint64_t read_at_home(runtime& rt, const own_array& a, int node) {
   const std::uint64_t before = rt.stats().read_local();
-  rt.spawn(on(node), in(ref(a.all())), [](auto) {});
+  rt.spawn(required_on(node), in(ref(a.all())), [](auto) {});
   rt.wait();
   return rt.stats().read_local() - before;
 }
@@ -88,7 +88,7 @@ void use_in_parts(runtime& rt, const own_array& a) {
 TEST(migration, moves_what_tasks_use_to_where_they_run) {
   for (const std::string& policy : policies_that_move_at_once()) {
     watchdog dog(60);
-    runtime rt({.workers = nodes, .policy = policy + ":migrate=auto", .machine = machine});
+    runtime rt({.workers = node_count, .policy = policy + ":migrate=auto", .machine = four_nodes});
     const own_array a;
     begins_on_first_node(rt, a);
     use_on(rt, a, 2);
@@ -106,7 +106,7 @@ TEST(migration, begins_when_a_plan_wants_it) {
   for (const std::string& policy : policies_that_can_move()) {
     if (!sees_windows(policy)) continue;
     watchdog dog(60);
-    runtime rt({.workers = nodes, .policy = policy, .machine = machine});
+    runtime rt({.workers = node_count, .policy = policy, .machine = four_nodes});
     const own_array a;
     begins_on_first_node(rt, a);
     use_in_parts(rt, a);  // all of it lies on one node
@@ -120,7 +120,7 @@ TEST(migration, leaves_alone_what_was_placed_by_a_plan) {
   for (const std::string& policy : policies_that_can_move()) {
     if (!sees_windows(policy)) continue;
     watchdog dog(60);
-    runtime rt({.workers = nodes, .policy = policy, .machine = machine});
+    runtime rt({.workers = node_count, .policy = policy, .machine = four_nodes});
     const own_array a;
     for (std::size_t p = 0; p < pages; p++)
       rt.spawn(out(ref(a.all().subspan(p * a.page_bytes(), a.page_bytes()))), [](auto x) { x[0] = 1; });
@@ -133,7 +133,7 @@ TEST(migration, leaves_alone_what_was_placed_by_a_plan) {
 TEST(migration, is_left_for_barriers) {
   for (const std::string& policy : policies_that_move_at_once()) {
     watchdog dog(60);
-    runtime rt({.workers = nodes, .policy = policy + ":migrate=barrier", .machine = machine});
+    runtime rt({.workers = node_count, .policy = policy + ":migrate=barrier", .machine = four_nodes});
     const own_array a;
     begins_on_first_node(rt, a);
     use_on(rt, a, 1);
@@ -146,7 +146,7 @@ TEST(migration, is_left_for_barriers) {
 
 TEST(migration, off_moves_nothing) {
   for (const std::string& policy : policies_that_can_move()) {
-    runtime rt({.workers = nodes, .policy = policy + ":migrate=off", .machine = machine});
+    runtime rt({.workers = node_count, .policy = policy + ":migrate=off", .machine = four_nodes});
     const own_array a;
     begins_on_first_node(rt, a);
     use_on(rt, a, 1);
@@ -165,7 +165,7 @@ TEST(migration, does_nothing_on_one_node) {
 }
 
 TEST(migration, is_said_in_the_statistics) {
-  runtime rt({.workers = nodes, .policy = "follow:migrate=auto", .machine = machine});
+  runtime rt({.workers = node_count, .policy = "follow:migrate=auto", .machine = four_nodes});
   EXPECT_EQ(rt.stats().to_string().find("pages moved"), std::string::npos);
   const own_array a;
   begins_on_first_node(rt, a);
@@ -177,8 +177,8 @@ TEST(migration, is_said_in_the_statistics) {
 // Two runtimes that want the same memory elsewhere: whatever becomes of it, both go on, and count all bytes.
 TEST(migration, of_memory_that_two_runtimes_use) {
   watchdog dog(60);
-  runtime one({.workers = nodes, .policy = "follow:migrate=auto", .machine = machine});
-  runtime two({.workers = nodes, .policy = "partition-window", .machine = machine});
+  runtime one({.workers = node_count, .policy = "follow:migrate=auto", .machine = four_nodes});
+  runtime two({.workers = node_count, .policy = "partition-window", .machine = four_nodes});
   const own_array a;
   for (int i = 0; i < 5; i++) {
     use_on(one, a, 1);
@@ -196,7 +196,7 @@ TEST(migration, results_of_a_stencil_are_right) {
   constexpr std::size_t blocks = 32, steps = 60, block_pages = 8;
   const std::size_t doubles = block_pages * own_array::page_bytes() / sizeof(double);
   const std::unique_ptr<double[]> from(new double[blocks * doubles]()), to(new double[blocks * doubles]());
-  runtime rt({.workers = nodes, .policy = "partition-follow", .machine = machine});
+  runtime rt({.workers = node_count, .policy = "partition-follow", .machine = four_nodes});
   double* arrays[2] = {from.get(), to.get()};
   const auto block = [&](std::size_t array, std::size_t b) {
     return ref(std::span<double>(arrays[array] + b * doubles, doubles));
