@@ -201,21 +201,22 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   }
   if (nodes_ < 2) return false;
   const policy::wish wish = place(self, f);
+  const bool planned = flow::node_of_plan(f->affinity) >= 0;  // once it is pushed it may have run, and be gone
   if (wish.initial) {
-    push_to_initial(self, f, wish.node);
+    push_to_initial(self, f, wish.node, planned && flow::names_user_memory(f));
     return true;
   }
   // What a guest keeps is taken by whoever comes first, of whatever node.
   if (wish.node == policy::here || (wish.node == self.node && self.index < worker_count())) return false;
-  const bool planned = flow::node_of_plan(f->affinity) >= 0;  // once it is pushed it may have run, and be gone
   if (push_to_node(self, f, wish.node)) return true;
-  if (planned) push_to_initial(self, f, wish.node);  // all of a window at once: more than an inbox holds
+  if (planned) push_to_initial(self, f, wish.node, false);  // all of a window at once: more than an inbox holds
   return planned;
 }
 
-void scheduler::push_to_initial(slot_queues& self, frame* f, int node) {
+void scheduler::push_to_initial(slot_queues& self, frame* f, int node, bool first) {
   note_sender(self, f);
-  initial_[static_cast<std::size_t>(node)].push(f);
+  initial_tasks& its = initial_[static_cast<std::size_t>(node)];
+  first ? its.push_first(f) : its.push(f);
   if (!wake_one_of_node(node)) sleep.work_published(0);  // if that node's workers stay busy somebody has to see it
 }
 
@@ -281,10 +282,13 @@ frame* scheduler::take_own(slot_queues& self) {
   if (nodes_ > 1)
     if (const ready_task t = self.pushed_urgent.try_pop()) return t.task();
   if (self.node >= 0 && nodes_ > 1)
-    if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
+    if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop_first()) return f;
   if (const ready_task t = self.normal.pop()) return t.task();
-  if (self.node >= 0)
+  if (self.node >= 0) {
     if (frame* f = required_[static_cast<std::size_t>(self.node)].pop()) return f;
+    if (nodes_ > 1)
+      if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
+  }
   return self.pushed.try_pop().task();
 }
 
@@ -337,7 +341,7 @@ first_tasks scheduler::view::first_of(int slot) const {
 first_tasks scheduler::view::first_of_node(int node) const {
   const auto n = static_cast<std::size_t>(node);
   first_tasks all;
-  if (const locked_queue& q = all_.initial_[n]; !q.empty()) all.add(q.first(), q.size());
+  if (const initial_tasks& q = all_.initial_[n]; !q.empty()) all.add(q.first(), q.size());
   if (all_.containers_ != nullptr)
     if (const node_queue& q = all_.containers_[n]; !q.empty()) all.add(q.first(), q.size());
   return all;

@@ -13,6 +13,7 @@
 #include "sched/counter.hpp"
 #include "sched/deque.hpp"
 #include "sched/inbox.hpp"
+#include "sched/initial_tasks.hpp"
 #include "sched/locked_queue.hpp"
 #include "sched/move_costs.hpp"
 #include "sched/neighbourhood.hpp"
@@ -228,7 +229,7 @@ class scheduler {
     return true;
   }
   void keep_back(flow::ready_list&);
-  void push_to_initial(slot_queues& self, frame*, int node);
+  void push_to_initial(slot_queues& self, frame*, int node, bool first);
   bool push_to_worker(slot_queues& self, ready_task, int worker);
   bool wake_one_of_node(int node);
   void push_to_container(slot_queues& self, frame*);
@@ -268,7 +269,7 @@ class scheduler {
   locked_queue central_;  // under queues::central, and of what other queues have no memory for
   std::unique_ptr<node_queue[]> containers_;  // by node, under queues::nodes
   std::vector<locked_queue> required_;  // by node
-  std::vector<locked_queue> initial_;   // by node: tasks that decide where data will be
+  std::vector<initial_tasks> initial_;  // by node
 };
 
 }  // namespace weir::sched

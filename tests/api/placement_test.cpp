@@ -32,6 +32,24 @@ TEST(placement, a_required_node_is_where_the_task_runs) {
   }
 }
 
+// Who writes new data, and gets memory for it, waits until those are done that use what is there.
+TEST(placement, data_are_used_before_others_are_made) {
+  watchdog dog(60);
+  constexpr std::size_t doubles = 8192, users = 6;
+  for (const char* policy : {"local", "follow"}) {
+    runtime rt({.workers = 1, .policy = policy, .machine = "nodes:2 cpus:1"});
+    rt.run([&] {
+      for (int i = 0; i < 200; i++) {
+        const auto d = rt.make_data<double>(doubles);
+        rt.spawn(out(d), [](auto x) { std::ranges::fill(x, 1.0); });
+        for (std::size_t k = 0; k < users; k++) rt.spawn(in(d), [](auto x) { EXPECT_EQ(x[0], 1.0); });
+      }
+    });
+    rt.wait();
+    EXPECT_LE(rt.stats().peak_buffer_bytes, 4 * doubles * sizeof(double)) << policy;
+  }
+}
+
 TEST(placement, a_preferred_node_is_offered_the_task) {
   watchdog dog(60);
   runtime rt({.workers = 2, .machine = "nodes:2 cpus:1"});
