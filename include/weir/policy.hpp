@@ -234,6 +234,7 @@ class policy {
   // questions all the same is refused when it is chosen.
   virtual queues where_tasks_wait() const { return queues::own; }
   virtual memory outputs() const { return memory::deferred; }
+  // Of the program's own memory. Asked once.
   virtual migration migrates() const { return migration::off; }
   // What running the task on this node costs, in nanoseconds, beyond what it costs anywhere. It is placed where that
   // is least; `here` if it is the same there. Asked for each node that has workers.

@@ -31,7 +31,9 @@ TEST(signature, is_of_the_function_and_what_it_names) {
       {{own_memory, 800, access_mode::inout}, {own_memory + 800, 800, access_mode::out}},
       {{own_memory + 800, 800, access_mode::out}, {own_memory, 800, access_mode::in}},
       {{own_memory, 800, access_mode::in}},
-      {{own_memory, 800, access_mode::in}, {own_memory + 800, 800, access_mode::out}, {own_memory, 800, access_mode::in}},
+      {{own_memory, 800, access_mode::in},
+       {own_memory + 800, 800, access_mode::out},
+       {own_memory, 800, access_mode::in}},
       {{own_memory, 800, access_mode::in, 80, 8000, own_memory}, {own_memory + 800, 800, access_mode::out}},
       {{own_memory, 800, access_mode::in, 80, 8008, own_memory}, {own_memory + 800, 800, access_mode::out}},
   };
@@ -62,7 +64,10 @@ TEST(signature, is_of_data_and_parts_of_them) {
 
 // Blocks of an array, as tasks of a stencil name them: no two are taken for the same.
 TEST(signature, tells_blocks_apart) {
-  test_task t({}, {}, {{own_memory, 512, access_mode::in}, {own_memory, 512, access_mode::in}, {own_memory, 512, access_mode::out}});
+  test_task t({}, {},
+              {{own_memory, 512, access_mode::in},
+               {own_memory, 512, access_mode::in},
+               {own_memory, 512, access_mode::out}});
   t.of_function(one_function);
   std::vector<std::uint64_t> all;
   for (std::uint64_t i = 0; i < 100'000; i++) {
