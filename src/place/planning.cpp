@@ -198,7 +198,7 @@ class planning::divisions {
     for (const task_window::bond& b : w_.bonds())
       if (b.own_memory && part[b.task] != b.node) moving_ns += static_cast<double>(b.bytes) * by_.move_of_byte_;
     const double workers = std::accumulate(by_.onto_.capacity.begin(), by_.onto_.capacity.end(), 0.0);
-    const double ns = in_many_steps(part) + moving_ns / workers;
+    const double ns = in_many_steps(part) + moving_ns / workers / uses_expected;
     if (try_out(std::move(part), ns)) {
       dealt = std::move(dealt_then);
       return;
