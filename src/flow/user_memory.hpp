@@ -204,18 +204,32 @@ void note_user_memory(memory::regions& known, frame* t, int node, F&& f) {
   find_each_part(known, t, ask, f);
 }
 
-// The task has run, on this node: what of its memory lies elsewhere may move.
-inline void note_misplaced(memory::migration& moves, frame* t, int node) noexcept {
+// Calls f(first, bytes, whether it is read, whether it is written) for all of it.
+template <class F>
+void for_each_user_row(frame* t, F&& f) {
+  for_each_user_memory(t, [&](const access& a) {
+    const bool reads = reads_user_memory(a), writes = writes_user_memory(a);
+    for_each_row(a, [&](std::uint64_t first, std::uint64_t bytes) { f(first, bytes, reads, writes); });
+  });
+}
+
+// The task is about to run, on this node: what of its memory lies elsewhere may move before.
+inline void bring_memory(memory::migration& moves, frame* t, int node) noexcept {
   std::vector<memory::misplaced_page> due;
   try {
-    for_each_user_memory(t, [&](const access& a) {
-      for_each_row(a, [&](std::uint64_t first, std::uint64_t bytes) {
-        moves.used(first, bytes, node, reads_user_memory(a), writes_user_memory(a), due);
-      });
+    for_each_user_row(t, [&](std::uint64_t first, std::uint64_t bytes, bool reads, bool writes) {
+      moves.used(first, bytes, node, reads, writes, due);
     });
-    moves.task_done(due);
+    moves.task_begins(due);
   } catch (const std::bad_alloc&) {  // then it stays
   }
+}
+
+// The task will run on this node. Throws std::bad_alloc.
+inline void charge_memory(memory::migration& moves, frame* t, int node) {
+  for_each_user_row(t, [&](std::uint64_t first, std::uint64_t bytes, bool reads, bool writes) {
+    moves.will_use(first, bytes, node, reads, writes);
+  });
 }
 
 }  // namespace weir::flow

@@ -37,9 +37,15 @@ class migration {
             std::vector<misplaced_page>& due) {
     known_.used(first, bytes, node, reads, writes, tariff_, due);
   }
-  // A task has run, and these are due: moves them, or leaves them for a barrier, or until there are enough for a call.
-  void task_done(std::vector<misplaced_page>& due) {
+  // A task is about to run, and these are due: moves them, or leaves them for a barrier, or until there are enough for
+  // a call.
+  void task_begins(std::vector<misplaced_page>& due) {
     if (when_ == when::at_once && !due.empty() && !is_off()) move(due);
+  }
+  // A use that is certain to come is owed at once: who uses the pages then moves them. Throws std::bad_alloc.
+  void will_use(std::uintptr_t first, std::uint64_t bytes, int node, bool reads, bool writes) {
+    std::vector<misplaced_page> due;
+    used(first, bytes, node, reads, writes, due);
   }
   // Nobody runs tasks. Moves all that are due, if that is left for barriers.
   void barrier();

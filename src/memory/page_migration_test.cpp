@@ -51,7 +51,7 @@ class migrating : public testing::Test {
   void use_bytes(int node, std::size_t first, std::size_t bytes) {
     std::vector<misplaced_page> due;
     moves->used(chunk_begin + first, bytes, node, true, true, due);
-    moves->task_done(due);
+    moves->task_begins(due);
   }
   int node_of(std::size_t p) const { return known.node_of(chunk_begin + p * page); }
   // Uses by this node until a page has moved.
@@ -237,7 +237,7 @@ TEST(migration, between_pretended_nodes_is_written_down) {
   for (int i = 0; i < 100; i++) {
     std::vector<misplaced_page> due;
     moves.used(chunk_begin, 64 * known.page_bytes(), 1, true, false, due);
-    moves.task_done(due);
+    moves.task_begins(due);
   }
   EXPECT_EQ(known.node_of(chunk_begin), 1);
   EXPECT_EQ(moves.so_far().pages, 64u);

@@ -209,7 +209,6 @@ std::size_t windows::ask_policy(taken& t) {
   }
   task_window w = window_builder(machine_, user_memory_, frames, nodes, t.cut).take();
   show(policy_, w, said_);
-  if (w.moves_memory()) memory_moves_.store(true, std::memory_order_relaxed);
   most_.store(policy_.window(), std::memory_order_relaxed);
   windows_.store(windows_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   for (std::size_t i = 0; i < w.size(); i++) {
@@ -219,6 +218,7 @@ std::size_t windows::ask_policy(taken& t) {
   }
   find_with_data(w, t.tasks);
   if (recognises_) remember(t);
+  if (w.moves_memory()) charge_memory(t);
   return wanted() == 0 ? w.size() : w.kept_from();
 }
 
@@ -247,6 +247,15 @@ void windows::remember(taken& t) {
     if (i < t.kept) known_.amend(m.position, m.signature, place);
     else m.position = known_.add(m.signature, place);
   }
+}
+
+// A plan that wants memory to move has weighed that against what its tasks would pay: they owe it from now on.
+void windows::charge_memory(const taken& t) {
+  if (migration_ == nullptr) return;
+  for (std::size_t i = t.kept; i < t.tasks.size(); i++)
+    if (const member& m = t.tasks[i]; m.node >= 0 && flow::names_user_memory(m.frame))
+      flow::charge_memory(*migration_, m.frame, m.node);
+  memory_moves_.store(true, std::memory_order_relaxed);
 }
 
 // In front of those that were created meanwhile. False: there is no memory for that.

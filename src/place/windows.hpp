@@ -23,6 +23,7 @@ class windows {
   // Both must outlive it, and so must what is set.
   windows(policy&, const policy_machine&);
   void set_user_memory(memory::regions& known) { user_memory_ = &known; }
+  void set_migration(memory::migration& m) { migration_ = &m; }
 
   // By who creates tasks: whether this one belongs into a window. If so it is marked before anybody knows of it, and
   // added when it was matched. add() is true if the window is full: somebody should be woken for it. If there is no
@@ -114,6 +115,7 @@ class windows {
   static void place(flow::frame&, std::int16_t affinity);
   static void find_with_data(const task_window&, std::vector<member>&);
   void remember(taken&);
+  void charge_memory(const taken&);
   bool keep(const taken&, std::size_t from);
   // Those before `end`; the others are kept for the next window, before those that came later.
   void release(const taken&, flow::ready_list& ready, std::size_t end);
@@ -124,6 +126,7 @@ class windows {
   const int workers_ = static_cast<int>(machine_.node_of_worker.size());
   double far_ns_per_byte_ = 0;  // more than at home, on average
   memory::regions* user_memory_ = nullptr;
+  memory::migration* migration_ = nullptr;
   atomic<bool> said_{false}, memory_moves_{false};
   atomic<std::size_t> most_;
   atomic<std::uint64_t> windows_{0}, tasks_{0}, recognised_{0};

@@ -261,6 +261,7 @@ class engine {
   const char* run_logged(slot&, frame*);
   void tell_policy(slot&, policy::event::kind, frame* task) noexcept;
   void count_bytes(slot&, frame*);
+  void bring_memory(slot&, frame*) noexcept;
   std::unique_ptr<memory::migration> make_migration();
   void note_time(slot&, const detail::task_ops&, std::uint64_t begin_ns, std::uint64_t end_ns);
   void seek_solitude(slot&, std::uint64_t now_ns);

@@ -239,7 +239,10 @@ void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
   }
   try {
     const bool no_data = f->has_no_data();
-    if (!no_data) flow::prepare(s.flow, f);
+    if (!no_data) {
+      flow::prepare(s.flow, f);
+      if (migration_ != nullptr) [[unlikely]] bring_memory(s, f);
+    }
     const bool timed = (s.queues.finished.read() & sample_mask_) == 0 || s.queues.hunts.sizes().probing() ||
                        !f->ops->has_run_before();
     const std::uint64_t begin = timed ? os::now_ns() : 0;
@@ -297,14 +300,15 @@ void engine::count_bytes(slot& s, frame* f) {
   flow::for_each_data_output(f, [&](std::uint64_t bytes, int node) { count(s.written_bytes, bytes, node); });
   if (!flow::names_user_memory(f)) [[likely]]
     return;
-  bool elsewhere = false;
   flow::note_user_memory(shared_.user_memory, f, here, [&](std::uint64_t bytes, int node, bool reads, bool writes) {
     if (reads) count(s.read_bytes, bytes, node);
     if (writes) count(s.written_bytes, bytes, node);
-    elsewhere |= node >= 0 && node != here;
   });
-  if (migration_ == nullptr || migration_->is_off() || (windows_ != nullptr && !windows_->memory_moves())) return;
-  if (elsewhere || shared_.user_memory.any_debts()) flow::note_misplaced(*migration_, f, here);
+}
+
+void engine::bring_memory(slot& s, frame* f) noexcept {
+  if (!flow::names_user_memory(f) || migration_->is_off()) return;
+  if (windows_ == nullptr || windows_->memory_moves()) flow::bring_memory(*migration_, f, s.queues.node);
 }
 
 }  // namespace weir::engine
