@@ -218,17 +218,17 @@ inline void bring_memory(memory::migration& moves, frame* t, int node) noexcept 
   std::vector<memory::misplaced_page> due;
   try {
     for_each_user_row(t, [&](std::uint64_t first, std::uint64_t bytes, bool reads, bool writes) {
-      moves.used(first, bytes, node, reads, writes, due);
+      moves.used(first, bytes, node, {reads, writes}, due);
     });
     moves.task_begins(due);
   } catch (const std::bad_alloc&) {  // then it stays
   }
 }
 
-// The task will run on this node. Throws std::bad_alloc.
-inline void charge_memory(memory::migration& moves, frame* t, int node) {
+// The task, and others like it, will run on this node. Throws std::bad_alloc.
+inline void charge_memory(memory::migration& moves, frame* t, int node, std::uint32_t times) {
   for_each_user_row(t, [&](std::uint64_t first, std::uint64_t bytes, bool reads, bool writes) {
-    moves.will_use(first, bytes, node, reads, writes);
+    moves.will_use(first, bytes, node, {reads, writes, times});
   });
 }
 

@@ -56,7 +56,7 @@ bool regions::is_due(const chunk& c, std::size_t page, debt owed, const tariff& 
                    (d.move_together.load(std::memory_order_relaxed) ? pages_per_chunk : 1));
 }
 
-void regions::used(std::uintptr_t first, std::uint64_t bytes, int node, bool reads, bool writes, const tariff& t,
+void regions::used(std::uintptr_t first, std::uint64_t bytes, int node, use how, const tariff& t,
                    std::vector<misplaced_page>& due) {
   if (!several_nodes_ || bytes > most_bytes_known) return;
   const std::uintptr_t end = first + bytes;
@@ -74,13 +74,13 @@ void regions::used(std::uintptr_t first, std::uint64_t bytes, int node, bool rea
     for (std::uintptr_t at = here; at < next;) {
       const std::uintptr_t page_end = std::min(next, (at | (page_bytes() - 1)) + 1);
       const std::size_t page = page_in_chunk(at);
-      const auto n = static_cast<double>(page_end - at);
+      const double n = static_cast<double>(page_end - at) * how.times;
       at = page_end;
       const int home = node_in(c->at(page));
       atomic<std::uint64_t>& word = d->words[together ? 0 : page];
       debt owed(word.load(std::memory_order_relaxed));
       if (home < 0 || owed.is_stuck() || (home == node && owed.ns() == 0)) continue;
-      const auto ns = [&](int by) { return static_cast<std::uint64_t>(n * t.rent(by, home, reads, writes)); };
+      const auto ns = [&](int by) { return static_cast<std::uint64_t>(n * t.rent(by, home, how.reads, how.writes)); };
       if (home == node) owed.take_away(ns(owed.node()));
       else owed.add(node, ns(node));
       word.store(owed.word(), std::memory_order_relaxed);

@@ -50,7 +50,7 @@ class migrating : public testing::Test {
   void use(int node, std::size_t first, std::size_t n) { use_bytes(node, first * page, n * page); }
   void use_bytes(int node, std::size_t first, std::size_t bytes) {
     std::vector<misplaced_page> due;
-    moves->used(chunk_begin + first, bytes, node, true, true, due);
+    moves->used(chunk_begin + first, bytes, node, {true, true}, due);
     moves->task_begins(due);
   }
   int node_of(std::size_t p) const { return known.node_of(chunk_begin + p * page); }

@@ -25,6 +25,12 @@ struct misplaced_page {
   std::uint64_t debt_ns;
 };
 
+// How a task uses a range. A plan knows of several uses at once.
+struct use {
+  bool reads, writes;
+  std::uint32_t times = 1;
+};
+
 class regions {
  public:
   // Of longer ranges, 64 GiB, nothing is known: they lie nowhere in particular, and their chunks would take memory.
@@ -74,7 +80,7 @@ class regions {
   void placed_by_system(std::uintptr_t first, std::uint64_t bytes, int os_node);
   // A task on this node has used it, and some of it may lie elsewhere. Adds it to the pages' debts, or takes it away
   // from them, and appends those that are to move. Some 2 ns a page. Throws std::bad_alloc.
-  void used(std::uintptr_t first, std::uint64_t bytes, int node, bool reads, bool writes, const tariff&,
+  void used(std::uintptr_t first, std::uint64_t bytes, int node, use, const tariff&,
             std::vector<misplaced_page>& due);
   // Whether any page has ever been used from elsewhere.
   bool any_debts() const { return any_debts_.load(std::memory_order_relaxed); }

@@ -249,12 +249,13 @@ void windows::remember(taken& t) {
   }
 }
 
-// A plan that wants memory to move has weighed that against what its tasks would pay: they owe it from now on.
+// A plan that wants memory to move has weighed that against what its tasks, and those that are expected to come, would
+// pay: that is owed from now on.
 void windows::charge_memory(const taken& t) {
   if (migration_ == nullptr) return;
   for (std::size_t i = t.kept; i < t.tasks.size(); i++)
     if (const member& m = t.tasks[i]; m.node >= 0 && flow::names_user_memory(m.frame))
-      flow::charge_memory(*migration_, m.frame, m.node);
+      flow::charge_memory(*migration_, m.frame, m.node, uses_expected);
   memory_moves_.store(true, std::memory_order_relaxed);
 }
 
