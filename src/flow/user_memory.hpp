@@ -204,31 +204,30 @@ void note_user_memory(memory::regions& known, frame* t, int node, F&& f) {
   find_each_part(known, t, ask, f);
 }
 
-// Calls f(first, bytes, whether it is read, whether it is written) for all of it.
-template <class F>
-void for_each_user_row(frame* t, F&& f) {
-  for_each_user_memory(t, [&](const access& a) {
-    const bool reads = reads_user_memory(a), writes = writes_user_memory(a);
-    for_each_row(a, [&](std::uint64_t first, std::uint64_t bytes) { f(first, bytes, reads, writes); });
-  });
+inline memory::rows rows_of(const access& a) {
+  const access* const shape = shape_of(a);
+  if (shape == nullptr || shape->width() == shape->stride()) return {a.offset(), a.bytes};
+  return {a.offset(), shape->width(), shape->stride(), a.bytes / shape->width()};
 }
 
-// The task is about to run, on this node: what of its memory lies elsewhere may move before.
-inline void bring_memory(memory::migration& moves, frame* t, int node) noexcept {
+// The task is about to run, on this node, as one of so many like it: what of its memory lies elsewhere may move before.
+// Whether any of it was due.
+inline bool bring_memory(memory::migration& moves, frame* t, int node, std::uint32_t times) noexcept {
   std::vector<memory::misplaced_page> due;
   try {
-    for_each_user_row(t, [&](std::uint64_t first, std::uint64_t bytes, bool reads, bool writes) {
-      moves.used(first, bytes, node, {reads, writes}, due);
+    for_each_user_memory(t, [&](const access& a) {
+      moves.used(rows_of(a), node, {reads_user_memory(a), writes_user_memory(a), times}, due);
     });
     moves.task_begins(due);
   } catch (const std::bad_alloc&) {  // then it stays
   }
+  return !due.empty();
 }
 
 // The task, and others like it, will run on this node. Throws std::bad_alloc.
 inline void charge_memory(memory::migration& moves, frame* t, int node, std::uint32_t times) {
-  for_each_user_row(t, [&](std::uint64_t first, std::uint64_t bytes, bool reads, bool writes) {
-    moves.will_use(first, bytes, node, {reads, writes, times});
+  for_each_user_memory(t, [&](const access& a) {
+    moves.will_use(rows_of(a), node, {reads_user_memory(a), writes_user_memory(a), times});
   });
 }
 

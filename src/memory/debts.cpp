@@ -15,10 +15,10 @@ tariff::tariff(std::size_t nodes, const std::vector<double>& read_ns, const std:
   for (std::size_t by = 0; by < nodes; by++)
     for (std::size_t home = 0; home < nodes; home++) {
       const auto more = [&](const std::vector<double>& ns) {
-        return std::max(0.0, ns[by * nodes + home] - ns[by * nodes + by]) / line_bytes;
+        return static_cast<std::uint64_t>(std::max(0.0, ns[by * nodes + home] - ns[by * nodes + by]) / line_bytes * one);
       };
       const double copy_ns = lines * (read_ns[by * nodes + home] + write_ns[by * nodes + by]);
-      places_.push_back({more(read_ns), more(write_ns), copy_ns + system_ns});
+      places_.push_back({more(read_ns), more(write_ns), static_cast<std::uint64_t>(copy_ns + system_ns)});
     }
 }
 
@@ -48,45 +48,55 @@ bool regions::lies_elsewhere(const chunk& c, std::size_t first, std::size_t end,
   return false;
 }
 
-bool regions::is_due(const chunk& c, std::size_t page, debt owed, const tariff& t) {
-  const debts_of_chunk& d = *c.debts.load(std::memory_order_relaxed);
-  const int home = node_in(c.at(page));
+bool regions::is_due(bool together, int home, debt owed, const tariff& t) {
   if (owed.is_stuck() || home < 0 || owed.node() == home) return false;
-  return owed.pays(t.price(owed.node(), home) *
-                   (d.move_together.load(std::memory_order_relaxed) ? pages_per_chunk : 1));
+  return owed.pays(t.price(owed.node(), home) * (together ? pages_per_chunk : 1));
 }
 
-void regions::used(std::uintptr_t first, std::uint64_t bytes, int node, use how, const tariff& t,
-                   std::vector<misplaced_page>& due) {
-  if (!several_nodes_ || bytes > most_bytes_known) return;
-  const std::uintptr_t end = first + bytes;
-  while (first < end) {
-    const std::uintptr_t here = first, next = std::min<std::uintptr_t>(end, first + bytes_left_in_chunk(first));
-    first = next;
-    chunk* const c = const_cast<chunk*>(chunk_of(here));
-    if (c == nullptr) continue;
-    debts_of_chunk* d = c->debts.load(std::memory_order_acquire);
-    if (d == nullptr) {
-      if (!lies_elsewhere(*c, page_in_chunk(here), page_in_chunk(next - 1) + 1, node)) continue;
-      d = debts_of(*c);
+// Of a chunk that has none, and where nothing that is used lies elsewhere: null.
+regions::debts_of_chunk* regions::debts_for(chunk& c, std::uintptr_t first, std::uint64_t bytes, int node) {
+  debts_of_chunk* const d = c.debts.load(std::memory_order_acquire);
+  if (d != nullptr || !lies_elsewhere(c, page_in_chunk(first), page_in_chunk(first + bytes - 1) + 1, node)) return d;
+  return debts_of(c);
+}
+
+void regions::used(rows of, int node, use how, const tariff& t, std::vector<misplaced_page>& due) {
+  if (!several_nodes_ || of.width > most_bytes_known || of.width == 0) return;
+  chunk* c = nullptr;
+  debts_of_chunk* d = nullptr;
+  std::uintptr_t number = ~std::uintptr_t{0};
+  for (; of.count > 0; of.count--, of.first += of.stride) {
+    const std::uintptr_t end = of.first + of.width;
+    for (std::uintptr_t at = of.first; at < end;) {
+      const std::uintptr_t page_end = std::min(end, (at | (page_bytes() - 1)) + 1);
+      const std::uint64_t bytes = page_end - at;
+      if (at >> chunk_bits_ != number) {
+        number = at >> chunk_bits_;
+        c = const_cast<chunk*>(chunk_of(at));
+        d = nullptr;
+      }
+      if (c != nullptr && d == nullptr) d = debts_for(*c, at, std::min(end - at, bytes_left_in_chunk(at)), node);
+      if (d != nullptr) add_use(*c, *d, at, bytes, node, how, t, due);
+      at = d != nullptr || c == nullptr ? page_end : std::min(end, at + bytes_left_in_chunk(at));
     }
-    const bool together = d->move_together.load(std::memory_order_relaxed);
-    for (std::uintptr_t at = here; at < next;) {
-      const std::uintptr_t page_end = std::min(next, (at | (page_bytes() - 1)) + 1);
-      const std::size_t page = page_in_chunk(at);
-      const double n = static_cast<double>(page_end - at) * how.times;
-      at = page_end;
-      const int home = node_in(c->at(page));
-      atomic<std::uint64_t>& word = d->words[together ? 0 : page];
-      debt owed(word.load(std::memory_order_relaxed));
-      if (home < 0 || owed.is_stuck() || (home == node && owed.ns() == 0)) continue;
-      const auto ns = [&](int by) { return static_cast<std::uint64_t>(n * t.rent(by, home, how.reads, how.writes)); };
-      if (home == node) owed.take_away(ns(owed.node()));
-      else owed.add(node, ns(node));
-      word.store(owed.word(), std::memory_order_relaxed);
-      if (home != node && is_due(*c, page, owed, t))
-        due.push_back({address_of(*c, page), home, owed.node(), owed.ns()});
-    }
+  }
+}
+
+inline void regions::add_use(const chunk& c, debts_of_chunk& d, std::uintptr_t at, std::uint64_t bytes, int node,
+                             use how, const tariff& t, std::vector<misplaced_page>& due) const {
+  const std::size_t page = page_in_chunk(at);
+  const bool together = d.move_together.load(std::memory_order_relaxed);
+  const int home = node_in(c.at(page));
+  atomic<std::uint64_t>& word = d.words[together ? 0 : page];
+  debt owed(word.load(std::memory_order_relaxed));
+  if (home == node) {
+    if (owed.ns() == 0 || owed.is_stuck()) return;
+    owed.take_away(t.rent(owed.node(), home, how, bytes));
+    word.store(owed.word(), std::memory_order_relaxed);
+  } else if (home >= 0 && !owed.is_stuck()) {
+    owed.add(node, t.rent(node, home, how, bytes));
+    word.store(owed.word(), std::memory_order_relaxed);
+    if (is_due(together, home, owed, t)) due.push_back({address_of(c, page), home, owed.node(), owed.ns()});
   }
 }
 
@@ -95,11 +105,11 @@ void regions::collect_due(const tariff& t, std::vector<misplaced_page>& due) con
   for (const auto& c : chunks_) {
     const debts_of_chunk* const d = c->debts.load(std::memory_order_acquire);
     if (d == nullptr) continue;
-    const std::size_t words = d->move_together.load(std::memory_order_relaxed) ? 1 : pages_per_chunk;
-    for (std::size_t page = 0; page < words; page++) {
+    const bool together = d->move_together.load(std::memory_order_relaxed);
+    for (std::size_t page = 0; page < (together ? 1 : pages_per_chunk); page++) {
       const debt owed(d->words[page].load(std::memory_order_relaxed));
-      if (is_due(*c, page, owed, t))
-        due.push_back({address_of(*c, page), node_in(c->at(page)), owed.node(), owed.ns()});
+      const int home = node_in(c->at(page));
+      if (is_due(together, home, owed, t)) due.push_back({address_of(*c, page), home, owed.node(), owed.ns()});
     }
   }
 }

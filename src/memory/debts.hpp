@@ -59,6 +59,12 @@ class debt {
   std::uint64_t word_ = 0;
 };
 
+// How a task uses a range. A plan knows of several uses at once.
+struct use {
+  bool reads, writes;
+  std::uint32_t times = 1;
+};
+
 // What uses and moves cost on a machine. By node: of who uses it, or of where it goes; and of where it lies.
 class tariff {
  public:
@@ -66,14 +72,14 @@ class tariff {
   tariff(std::size_t nodes, const std::vector<double>& read_ns, const std::vector<double>& write_ns,
          std::size_t page_bytes);
 
-  // By how much a use takes longer than at home, in ns a byte.
-  double rent(int by, int home, bool reads, bool writes) const {
+  // By how much a use takes longer than at home, in ns.
+  std::uint64_t rent(int by, int home, use how, std::uint64_t bytes) const {
     const place& p = at(by, home);
-    return (reads ? p.read : 0) + (writes ? p.write : 0);
+    return bytes * how.times * ((how.reads ? p.read : 0) + (how.writes ? p.write : 0)) / one;
   }
   // Of moving a page, in ns: reading it there and writing it here, and what the system does besides.
   std::uint64_t price(int to, int home) const {
-    return static_cast<std::uint64_t>(at(to, home).price) * learned_.load(std::memory_order_relaxed) / one;
+    return at(to, home).price_ns * learned_.load(std::memory_order_relaxed) / one;
   }
   // What a call takes beside that.
   static constexpr std::uint64_t call_ns = 20'000;
@@ -81,10 +87,11 @@ class tariff {
   void learn(std::uint64_t expected_ns, std::uint64_t took_ns);
 
  private:
-  struct place {
-    double read, write, price;
-  };
   static constexpr std::uint32_t one = 1024;
+  struct place {
+    std::uint64_t read, write;  // ns a byte, in 1024ths
+    std::uint64_t price_ns;
+  };
   const place& at(int by, int home) const {
     return places_[static_cast<std::size_t>(by) * nodes_ + static_cast<std::size_t>(home)];
   }

@@ -33,18 +33,16 @@ class migration {
 
   bool is_off() const { return off_.load(std::memory_order_relaxed); }
   // As regions::used().
-  void used(std::uintptr_t first, std::uint64_t bytes, int node, use how, std::vector<misplaced_page>& due) {
-    known_.used(first, bytes, node, how, tariff_, due);
-  }
+  void used(rows of, int node, use how, std::vector<misplaced_page>& due) { known_.used(of, node, how, tariff_, due); }
   // A task is about to run, and these are due: moves them, or leaves them for a barrier, or until there are enough for
   // a call.
   void task_begins(std::vector<misplaced_page>& due) {
     if (when_ == when::at_once && !due.empty() && !is_off()) move(due);
   }
   // A use that is certain to come is owed at once: who uses the pages then moves them. Throws std::bad_alloc.
-  void will_use(std::uintptr_t first, std::uint64_t bytes, int node, use how) {
+  void will_use(rows of, int node, use how) {
     std::vector<misplaced_page> due;
-    used(first, bytes, node, how, due);
+    used(of, node, how, due);
   }
   // Nobody runs tasks. Moves all that are due, if that is left for barriers.
   void barrier();

@@ -50,7 +50,7 @@ class migrating : public testing::Test {
   void use(int node, std::size_t first, std::size_t n) { use_bytes(node, first * page, n * page); }
   void use_bytes(int node, std::size_t first, std::size_t bytes) {
     std::vector<misplaced_page> due;
-    moves->used(chunk_begin + first, bytes, node, {true, true}, due);
+    moves->used({chunk_begin + first, bytes}, node, {true, true}, due);
     moves->task_begins(due);
   }
   int node_of(std::size_t p) const { return known.node_of(chunk_begin + p * page); }
@@ -79,7 +79,7 @@ TEST_F(migrating, what_is_used_at_home_is_left_alone) {
 TEST_F(migrating, pages_move_when_they_have_cost_what_it_takes) {
   has_pages(600);
   const tariff t(nodes, line_ns(), line_ns(), page);
-  const double rent = static_cast<double>(page) * t.rent(2, 0, true, true);
+  const auto rent = static_cast<double>(t.rent(2, 0, {true, true}, page));
   const auto least = static_cast<int>(static_cast<double>(t.price(2, 0)) / rent);
   const int uses = uses_until_moved(2, 0, 600);
   EXPECT_GE(uses, least);
@@ -105,14 +105,14 @@ TEST_F(migrating, a_part_of_a_page_counts_as_what_it_is) {
     use_bytes(1, 64, 128);
     uses++;
   }
-  EXPECT_GE(uses * 128 * t.rent(1, 0, true, true), static_cast<double>(t.price(1, 0)));
+  EXPECT_GE(static_cast<std::uint64_t>(uses) * t.rent(1, 0, {true, true}, 128), t.price(1, 0));
   EXPECT_EQ(node_of(1), 0);
 }
 
 TEST_F(migrating, few_pages_wait_until_a_call_pays) {
   has_pages(1);
   const tariff t(nodes, line_ns(), line_ns(), page);
-  const double rent = static_cast<double>(page) * t.rent(1, 0, true, true);
+  const auto rent = static_cast<double>(t.rent(1, 0, {true, true}, page));
   EXPECT_GE(uses_until_moved(1, 0, 1) * rent, static_cast<double>(t.price(1, 0) + tariff::call_ns));
 }
 
@@ -236,7 +236,7 @@ TEST(migration, between_pretended_nodes_is_written_down) {
   known.read(chunk_begin, 64 * known.page_bytes());
   for (int i = 0; i < 100; i++) {
     std::vector<misplaced_page> due;
-    moves.used(chunk_begin, 64 * known.page_bytes(), 1, true, false, due);
+    moves.used({chunk_begin, 64 * known.page_bytes()}, 1, {true, false}, due);
     moves.task_begins(due);
   }
   EXPECT_EQ(known.node_of(chunk_begin), 1);

@@ -25,10 +25,10 @@ struct misplaced_page {
   std::uint64_t debt_ns;
 };
 
-// How a task uses a range. A plan knows of several uses at once.
-struct use {
-  bool reads, writes;
-  std::uint32_t times = 1;
+// Bytes of a matrix, or one row: all of a range.
+struct rows {
+  std::uintptr_t first;
+  std::uint64_t width, stride = 0, count = 1;
 };
 
 class regions {
@@ -78,10 +78,9 @@ class regions {
   void placed(std::uintptr_t first, std::uint64_t bytes, int node);
   // As placed(), with the system's number of the node.
   void placed_by_system(std::uintptr_t first, std::uint64_t bytes, int os_node);
-  // A task on this node has used it, and some of it may lie elsewhere. Adds it to the pages' debts, or takes it away
-  // from them, and appends those that are to move. Some 2 ns a page. Throws std::bad_alloc.
-  void used(std::uintptr_t first, std::uint64_t bytes, int node, use, const tariff&,
-            std::vector<misplaced_page>& due);
+  // A task on this node uses it, and some of it may lie elsewhere. Adds it to the pages' debts, or takes it away from
+  // them, and appends those that are to move. Some 2 ns a page. Throws std::bad_alloc.
+  void used(rows, int node, use, const tariff&, std::vector<misplaced_page>& due);
   // Whether any page has ever been used from elsewhere.
   bool any_debts() const { return any_debts_.load(std::memory_order_relaxed); }
   // All that are to move. Throws std::bad_alloc.
@@ -180,7 +179,10 @@ class regions {
   state state_of(int os_node) const;
   debts_of_chunk* debts_of(chunk&);
   bool lies_elsewhere(const chunk&, std::size_t first_page, std::size_t end_page, int node) const;
-  static bool is_due(const chunk&, std::size_t page, debt, const tariff&);
+  static bool is_due(bool together, int home, debt, const tariff&);
+  debts_of_chunk* debts_for(chunk&, std::uintptr_t first, std::uint64_t bytes, int node);
+  void add_use(const chunk&, debts_of_chunk&, std::uintptr_t at, std::uint64_t bytes, int node, use, const tariff&,
+               std::vector<misplaced_page>& due) const;
   std::uintptr_t address_of(const chunk& c, std::size_t page) const {
     return (c.number << chunk_bits_) + (page << page_bits_);
   }

@@ -218,7 +218,7 @@ std::size_t windows::ask_policy(taken& t) {
   }
   find_with_data(w, t.tasks);
   if (recognises_) remember(t);
-  if (w.moves_memory()) charge_memory(t);
+  if (w.moves_memory()) charge_memory(w, t);
   return wanted() == 0 ? w.size() : w.kept_from();
 }
 
@@ -250,12 +250,16 @@ void windows::remember(taken& t) {
 }
 
 // A plan that wants memory to move has weighed that against what its tasks, and those that are expected to come, would
-// pay: that is owed from now on.
-void windows::charge_memory(const taken& t) {
+// pay: that is owed from now on, by the first of them that use it.
+void windows::charge_memory(const task_window& w, const taken& t) {
   if (migration_ == nullptr) return;
-  for (std::size_t i = t.kept; i < t.tasks.size(); i++)
-    if (const member& m = t.tasks[i]; m.node >= 0 && flow::names_user_memory(m.frame))
-      flow::charge_memory(*migration_, m.frame, m.node, uses_expected);
+  const flow::frame* last = nullptr;
+  for (const task_window::bond& b : w.bonds()) {
+    const member& m = t.tasks[b.task];
+    if (!b.own_memory || m.node < 0 || b.node == m.node || b.task < t.kept || m.frame == last) continue;
+    last = m.frame;
+    flow::charge_memory(*migration_, m.frame, m.node, uses_expected);
+  }
   memory_moves_.store(true, std::memory_order_relaxed);
 }
 

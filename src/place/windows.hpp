@@ -115,7 +115,7 @@ class windows {
   static void place(flow::frame&, std::int16_t affinity);
   static void find_with_data(const task_window&, std::vector<member>&);
   void remember(taken&);
-  void charge_memory(const taken&);
+  void charge_memory(const task_window&, const taken&);
   bool keep(const taken&, std::size_t from);
   // Those before `end`; the others are kept for the next window, before those that came later.
   void release(const taken&, flow::ready_list& ready, std::size_t end);

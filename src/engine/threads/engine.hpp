@@ -41,6 +41,10 @@ inline constexpr std::int64_t credit_batch = 64;
 // estimate of a task's time decides how long a worker dozes, and tasks are larger.
 inline constexpr std::uint64_t tasks_per_sample = 64, tasks_per_sample_of_several_nodes = 8;
 
+// What a task's uses of pages cost is added up for each until so many in a row had none that is due to move, then for
+// one in some, a power of two.
+inline constexpr std::uint32_t tasks_at_rest_until_sampled = 64, tasks_per_sample_at_rest = 8;
+
 struct options {
   bool bind = true;
   std::size_t backlog = 0;

@@ -306,9 +306,14 @@ void engine::count_bytes(slot& s, frame* f) {
   });
 }
 
+// What a plan has placed may owe a move. Of others, once nothing moves any more, some stand for all.
 void engine::bring_memory(slot& s, frame* f) noexcept {
   if (!flow::names_user_memory(f) || migration_->is_off()) return;
-  if (windows_ == nullptr || windows_->memory_moves()) flow::bring_memory(*migration_, f, s.queues.node);
+  if (windows_ != nullptr && !windows_->memory_moves()) return;
+  const bool sampled = s.tasks_at_rest >= tasks_at_rest_until_sampled && flow::node_of_plan(flow::affinity_of(*f)) < 0;
+  if (sampled && s.queues.random.below(tasks_per_sample_at_rest) != 0) return;
+  const bool any = flow::bring_memory(*migration_, f, s.queues.node, sampled ? tasks_per_sample_at_rest : 1);
+  s.tasks_at_rest = any ? 0 : s.tasks_at_rest + 1;
 }
 
 }  // namespace weir::engine

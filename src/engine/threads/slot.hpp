@@ -71,6 +71,7 @@ struct alignas(cache_line_bytes) slot {
   std::int64_t credits = 0;             // of that scope: counted there as outstanding, but no task
   std::uint64_t alone_since_ns = 0;     // when it was last made alone (flow::solitude)
   std::uint64_t alone_pause_ns = 0;     // until that is tried again
+  std::uint32_t tasks_at_rest = 0;      // on memory of the program's own, since pages of one were due to move
   trace::log* log = nullptr;            // workers: what they write down, if anything
   place_turns turns;                    // workers: of the threads that have tasks of this one on their stacks
   std::uint32_t elsewhere = 0;          // those of them, and its own thread, that do not have the place now
