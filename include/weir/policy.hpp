@@ -244,9 +244,13 @@ class policy {
   virtual wish place(const task_view&, const asker&);
   // How many tasks it wants to see together before they are placed; 0: none, or no more. A window ends earlier when
   // half of its tasks have come since the last one that was the first to name what it writes, when a thread waits that
-  // would create others, and when workers have been idle for as long as a plan can save. Asked at first and after each
-  // window. Those that a program places itself, tasks without data and stages of streams are never among them.
+  // would create others, when workers have been idle for as long as a plan can save, and when workers are idle and
+  // nobody creates any. Asked at first, after each window, and, if there were to be no more, by idle workers. Those that a program places itself, tasks without data and stages of streams are never among them.
   virtual std::size_t window() const { return 0; }
+  // While windows are wanted: whether this task is to be seen in one. By who creates it, before it is known what it
+  // waits for. Of others place() is asked when they are ready. If there are to be no more windows since, the one that
+  // is open ends without created().
+  virtual bool joins(const task_view&) { return true; }
   // A window is full, or must not wait: says where its tasks belong. By one thread at a time, while others create and
   // run tasks. A task that is then placed is still asked about by place(), which may know more: task_view::planned().
   virtual void created(task_window&) {}
@@ -259,6 +263,8 @@ class policy {
   virtual std::vector<int> victims(int worker) const;
   // Not of chunks of loops, nor of tasks of graphs in bulk.
   virtual void observe(const event&);
+  // What it has chosen so far, and why, for people who read statistics: one line each. Empty: there was no choice.
+  virtual std::string explanation() const { return {}; }
 
  protected:
   const policy_machine& machine() const { return *machine_; }
@@ -305,7 +311,7 @@ namespace detail {
 struct policy_kind {
   std::string name;
   std::unique_ptr<policy> (*make)(policy_parameters&);
-  bool places, orders_victims, observes, sees_windows;  // the questions that it answers
+  bool places, orders_victims, observes, sees_windows, chooses_members;  // the questions that it answers
 };
 // Before main() or later, by any thread.
 void register_policy(const policy_kind&);
@@ -325,7 +331,8 @@ policy_kind kind_of(std::string_view name) {
                     !std::is_same_v<decltype(&P::place), decltype(&policy::place)>,
           .orders_victims = !std::is_same_v<decltype(&P::victims), decltype(&policy::victims)>,
           .observes = !std::is_same_v<decltype(&P::observe), decltype(&policy::observe)>,
-          .sees_windows = !std::is_same_v<decltype(&P::created), decltype(&policy::created)>};
+          .sees_windows = !std::is_same_v<decltype(&P::created), decltype(&policy::created)>,
+          .chooses_members = !std::is_same_v<decltype(&P::joins), decltype(&policy::joins)>};
 }
 
 }  // namespace detail

@@ -50,6 +50,7 @@ struct one_sidedness {
 
 struct statistics {
   std::string policy = {};
+  std::string policy_explanation = {};  // what it has chosen, and why (policy::explanation()): lines
   int workers = 0;
   int nodes = 0;
   std::uint64_t tasks = 0;                                   // executed, skipped ones included

@@ -22,7 +22,7 @@ struct chosen {
   std::unique_ptr<policy> object;
   policy::queues discipline;
   flow::allocation outputs;
-  bool places, orders_victims, observes, sees_windows;  // which questions it answers
+  bool places, orders_victims, observes, sees_windows, chooses_members;  // which questions it answers
   policy::migration migrates = policy::migration::off;
 };
 
@@ -36,6 +36,8 @@ policy_machine seen_by_policies(const machine::description&, const std::vector<i
 // not exist or have no worker; the task then stays `here`.
 void tell(policy&, const policy::event&, atomic<bool>& said) noexcept;
 policy::wish ask(policy&, const policy_machine&, const task_view&, const policy::asker&, atomic<bool>& said) noexcept;
+// As policy::joins(); false if it throws.
+bool joins(policy&, const task_view&, atomic<bool>& said) noexcept;
 // As policy::created(). Of a window where it throws, all tasks are asked about when they are ready.
 void show(policy&, task_window&, atomic<bool>& said) noexcept;
 

@@ -23,6 +23,8 @@ class planning {
   void begin(const policy_machine&);
   // For policy::window(). Once: none, after tasks were divided that have something in common.
   std::size_t window() const { return over_.load(std::memory_order_relaxed) ? 0 : window_; }
+  // Once: another one, of what comes.
+  void begin_again() { over_.store(false, std::memory_order_relaxed); }
   // For policy::created().
   void divide(task_window&);
   // Of a task that was placed: there. What it is the first to write will lie there, too.

@@ -133,6 +133,12 @@ void tell(policy& p, const policy::event& e, atomic<bool>& said) noexcept {
   guarded(said, "it has not observed this, nor anything of which this is true", [&] { p.observe(e); });
 }
 
+bool joins(policy& p, const task_view& task, atomic<bool>& said) noexcept {
+  bool answer = false;
+  guarded(said, "the task is in no window, and so are others of which this is true", [&] { answer = p.joins(task); });
+  return answer;
+}
+
 void show(policy& p, task_window& w, atomic<bool>& said) noexcept {
   bool seen = false;
   guarded(said, "its tasks are placed one by one when they are ready, and so are others of which this is true", [&] {

@@ -125,8 +125,7 @@ chosen parse(std::string_view specification) {
   const flow::allocation outputs = allocation_of(object->outputs());
   const policy::migration migration = object->migrates();
   return {std::string(name), std::move(object), discipline, outputs, kind.places || kind.sees_windows,
-          kind.orders_victims, kind.observes,
-          kind.sees_windows, migration};
+          kind.orders_victims, kind.observes, kind.sees_windows, kind.chooses_members, migration};
 }
 
 }  // namespace place

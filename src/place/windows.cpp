@@ -17,6 +17,10 @@ namespace {
 // what it does with those.
 constexpr std::size_t least_tasks_per_worker = 8;
 
+// Nobody creates tasks any more, or something else is done between them. Shorter: a creator that the system has stopped
+// for a moment. Longer: workers that are idle beside tasks.
+constexpr std::uint64_t pause_ns = 500'000;
+
 // Over all pairs of nodes with workers.
 double mean_far_ns_per_byte(const policy_machine& m) {
   constexpr double line_bytes = 64;
@@ -34,8 +38,8 @@ double mean_far_ns_per_byte(const policy_machine& m) {
 
 }  // namespace
 
-windows::windows(policy& p, const policy_machine& m)
-    : policy_(p), machine_(m), far_ns_per_byte_(mean_far_ns_per_byte(m)), most_(p.window()),
+windows::windows(policy& p, const policy_machine& m, bool chooses)
+    : policy_(p), machine_(m), chooses_(chooses), far_ns_per_byte_(mean_far_ns_per_byte(m)), most_(p.window()),
       going_to_(static_cast<std::size_t>(m.nodes) + 1) {}
 
 // Whether it is the first to name what it writes. Of data that is guessed: a task that only writes is.
@@ -50,6 +54,16 @@ bool windows::names_new(flow::frame& f) {
   flow::for_each_part(flow::parts_of(f), look);
   if (!reads && f.versions > 0) is_new |= f.version_at(0)->kind == detail::version_kind::replace;
   return is_new;
+}
+
+bool windows::ask_joins(flow::frame& f, bool& wake) {
+  flow::user_places found;
+  if (user_memory_ != nullptr && flow::names_user_memory(&f)) found.find(*user_memory_, &f);
+  if (place::joins(policy_, task_view(f, user_memory_, &found), said_)) return true;
+  if (policy_.window() != 0) return false;
+  most_.store(0, std::memory_order_relaxed);
+  wake = cut();
+  return false;
 }
 
 bool windows::add(flow::frame& f, std::uint64_t signature, flow::ready_list& ready) {
@@ -102,6 +116,7 @@ bool windows::cut() {
 
 bool windows::is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns) {
   look_again_ns = never_ns;
+  if (chooses_ && wanted() == 0) most_.store(policy_.window(), std::memory_order_relaxed);
   if (size_.load(std::memory_order_relaxed) == 0 || planning_.load(std::memory_order_relaxed)) return false;
   if (is_full() || seen_all_.load(std::memory_order_relaxed) || cut_.load(std::memory_order_relaxed)) return true;
   if (!holds_any()) return false;
@@ -114,7 +129,15 @@ bool windows::is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_n
   const std::uint64_t patience_ns =
       uses_expected * misplaced_ns_.load(std::memory_order_relaxed) / static_cast<std::uint64_t>(std::max(idle, 1));
   look_again_ns = since + patience_ns;
-  return now_ns >= look_again_ns;
+  return is_paused(now_ns, look_again_ns) || now_ns >= look_again_ns;
+}
+
+bool windows::is_paused(std::uint64_t now_ns, std::uint64_t& look_again_ns) {
+  const std::size_t size = size_.load(std::memory_order_relaxed);
+  if (size_then_.exchange(size, std::memory_order_relaxed) != size) size_since_ns_.store(now_ns, std::memory_order_relaxed);
+  const std::uint64_t over_ns = size_since_ns_.load(std::memory_order_relaxed) + pause_ns;
+  look_again_ns = std::min(look_again_ns, over_ns);
+  return now_ns >= over_ns;
 }
 
 windows::taken windows::take() {

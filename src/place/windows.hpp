@@ -21,7 +21,8 @@ inline constexpr std::uint64_t uses_expected = 8;
 class windows {
  public:
   // Both must outlive it, and so must what is set.
-  windows(policy&, const policy_machine&);
+  // `chooses`: the policy overrides joins().
+  windows(policy&, const policy_machine&, bool chooses);
   void set_user_memory(memory::regions& known) { user_memory_ = &known; }
   void set_migration(memory::migration& m) { migration_ = &m; }
 
@@ -33,6 +34,8 @@ class windows {
     return most_.load(std::memory_order_relaxed) != 0 && f.affinity == detail::node_unknown && !f.required &&
            !f.has_no_data() && (f.unusual & others) == 0;
   }
+  // Of one that is wanted: whether the policy wants to see it. `wake`: the window that is open is over.
+  bool joins(flow::frame& f, bool& wake) { return !chooses_ || ask_joins(f, wake); }
   static void mark(flow::frame& f) { flow::set_affinity(f, flow::awaits_plan); }
   // `signature`: of a task that was looked for (recognise()), 0 where nobody looks.
   bool add(flow::frame&, std::uint64_t signature, flow::ready_list& ready);
@@ -59,8 +62,8 @@ class windows {
   void add_waiting(int n) { waiting_.fetch_add(n, std::memory_order_relaxed); }
   // Whether somebody is to look at the window now. `idle`: so many workers have nothing to do. Ready tasks are not
   // kept from them for longer than it takes all tasks of the window to read everything from other nodes some times:
-  // that is what a plan can save; and not at all if all workers are idle and somebody waits, for nobody creates others
-  // then. `look_again_ns`: where it is not due, when it will be if nothing is created.
+  // that is what a plan can save; no longer than it takes to see that nobody creates any; and not at all if all workers
+  // are idle and somebody waits, for nobody creates others then. `look_again_ns`: where it is not due, when it will be if nothing is created.
   static constexpr std::uint64_t never_ns = ~std::uint64_t{0};
   bool is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns);
   // Shows the policy the window. True: it has, and tasks that are placed now and ready are in `ready`. One thread at a
@@ -85,6 +88,8 @@ class windows {
   // As it is kept by who recognises: never negative.
   static std::int16_t affinity_of_place(int place) { return static_cast<std::int16_t>(flow::first_planned - place); }
   static bool names_new(flow::frame&);
+  bool ask_joins(flow::frame&, bool& wake);
+  bool is_paused(std::uint64_t now_ns, std::uint64_t& look_again_ns);
   bool hold_marked(flow::frame*);
   bool is_full() const { return size_.load(std::memory_order_relaxed) >= std::max<std::size_t>(wanted(), 1); }
   struct member {
@@ -122,6 +127,7 @@ class windows {
 
   policy& policy_;
   const policy_machine& machine_;
+  const bool chooses_;
   const bool recognises_ = policy_.recognises();
   const int workers_ = static_cast<int>(machine_.node_of_worker.size());
   double far_ns_per_byte_ = 0;  // more than at home, on average
@@ -145,6 +151,8 @@ class windows {
   atomic<std::size_t> size_{0}, held_count_{0};
   atomic<std::uint64_t> misplaced_ns_{0};  // beyond what it costs at home, if all that its tasks name lies elsewhere
   atomic<std::uint64_t> waited_since_ns_{0};  // when somebody first had nothing to do beside tasks that are held
+  atomic<std::size_t> size_then_{0};          // and how many tasks there were when that was last seen to have changed
+  atomic<std::uint64_t> size_since_ns_{0};    // and when that was
   atomic<bool> cut_{false};
   atomic<bool> seen_all_{false};
   atomic<int> waiting_{0};

@@ -93,6 +93,11 @@ std::string statistics::to_string() const {
     line(number, "read " + bytes_text(read_bytes_by_distance[i]) + ", written " + bytes_text(write_bytes_by_distance[i]) + ", steals " + std::to_string(steals_by_distance[i]));
   }
   line("peak in buffers", bytes_text(peak_buffer_bytes));
+  for (std::size_t begin = 0; begin < policy_explanation.size();) {
+    const std::size_t end = std::min(policy_explanation.find('\n', begin), policy_explanation.size());
+    line(begin == 0 ? "chosen" : "", policy_explanation.substr(begin, end - begin));
+    begin = end + 1;
+  }
   if (windows != 0 || recognised_tasks != 0) {
     std::snprintf(number, sizeof number, "%.2f ms", static_cast<double>(planning_ns) / 1e6);
     line("windows", std::to_string(windows) + " with " + std::to_string(window_tasks) + " tasks, placed in " + number +
@@ -117,6 +122,7 @@ statistics detail::collect_statistics(const runtime_state& rt) {
   const engine::engine& e = rt.engine;
   statistics s;
   s.policy = rt.policy_name;
+  s.policy_explanation = e.scheduler().policy().object->explanation();
   s.workers = e.scheduler().worker_count();
   s.nodes = rt.machine.node_count();
   s.distance_classes = e.scheduler().distance_classes();

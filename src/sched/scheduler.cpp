@@ -89,7 +89,7 @@ scheduler::scheduler(const machine::description& m, std::vector<int> node_of_wor
   slot_count_.store(worker_count(), std::memory_order_release);
   policy_.object->begin(seen_);
   const auto with_workers = std::count(seen_.has_worker.begin(), seen_.has_worker.end(), 1);
-  if (policy_.sees_windows && with_workers > 1) windows_ = std::make_unique<place::windows>(*policy_.object, seen_);
+  if (policy_.sees_windows && with_workers > 1) windows_ = std::make_unique<place::windows>(*policy_.object, seen_, policy_.chooses_members);
   if (policy_.orders_victims) near_.set_victims(victims_as_asked());
 }
 

@@ -117,7 +117,10 @@ void simulation::create(int slot, int index) {
   place::windows* const windows = scheduler_.windows();
   const bool wanted = windows != nullptr && windows->wants(*f);
   place::recognition::reader& known = slots_[static_cast<std::size_t>(slot)]->known;
-  const bool recognised = wanted && windows->recognise(*f, known), in_window = wanted && !recognised;
+  const bool recognised = wanted && windows->recognise(*f, known);
+  bool over = false;
+  const bool in_window = wanted && !recognised && windows->joins(*f, over);
+  if (over) scheduler_.sleep.wake_any();
   result_.recognised += recognised ? 1 : 0;
   if (in_window) place::windows::mark(*f);
   if (f->has_no_data() || flow::submit(c, f)) c.ready.push(f);

@@ -229,7 +229,7 @@ class engine {
   bool count_created(slot&, scope_state*);
   void uncount_refused(slot&, scope_state*, bool on_credit);
   bool match(slot&, frame*, scope_state*, bool on_credit);
-  bool recognised(slot&, frame&);
+  bool joins_window(slot&, frame&);
   void submit_in_window(slot&, frame*, scope_state*, bool on_credit);
   // Windows of tasks that the policy wants to see together (windows.cpp).
   void cut_window() {

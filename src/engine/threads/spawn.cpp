@@ -118,16 +118,20 @@ void engine::submit(frame* f) {
   const bool on_credit = count_created(s, scope);
   s.queues.spawned.add(1);
   if (f->has_no_data()) f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
-  else if (windows_ != nullptr && windows_->wants(*f) && !recognised(s, *f)) [[unlikely]]
+  else if (windows_ != nullptr && windows_->wants(*f) && joins_window(s, *f)) [[unlikely]]
     return submit_in_window(s, f, scope, on_credit);
   else if (!match(s, f, scope, on_credit)) return;
   route_one(s, f);
 }
 
-[[gnu::noinline]] bool engine::recognised(slot& s, frame& f) {
+[[gnu::noinline]] bool engine::joins_window(slot& s, frame& f) {
   const bool known = windows_->recognise(f, s.known);
   s.recognised.add(known ? 1 : 0);
-  return known;
+  if (known) return false;
+  bool wake = false;
+  const bool joins = windows_->joins(f, wake);
+  if (wake) scheduler_.sleep.wake_any();
+  return joins;
 }
 
 // It is kept, as soon as it is ready, until the policy has placed it.

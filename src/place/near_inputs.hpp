@@ -1,0 +1,32 @@
+// A task goes to the node from which its inputs are cheapest to read, and those without inputs to the nodes in turn:
+// what local does, and auto where it has no plan. policies/local.cpp says where that is from.
+#pragma once
+
+#include "place/dealing.hpp"
+#include "place/place.hpp"
+#include "place/turns.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weir::place {
+
+class near_inputs {
+ public:
+  explicit near_inputs(policy_parameters&);  // threshold and stride
+
+  void begin(const policy_machine& m) { machine_ = &m; }
+  policy::wish place(const task_view&, const policy::asker&);
+
+ private:
+  policy::wish spread(const task_view&, const policy::asker&);
+  int turn(int thread, std::size_t first);
+
+  const std::uint64_t push_threshold_bytes_;
+  const std::uint32_t stride_;
+  const policy_machine* machine_ = nullptr;
+  turns turns_;
+  dealing dealing_;
+};
+
+}  // namespace weir::place
