@@ -3,6 +3,7 @@
 
 #include "base/base.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -44,10 +45,13 @@ class concentration {
     h.of_all = all > 0 ? most / all : 0;
     return h;
   }
-  // One node has more than halfway between its share of the workers and all.
-  bool is_on_one_node() const {
+  // One node has more than twice its share, or, where that is most of it, more than halfway between its share and all:
+  // its workers would need half as long again, or more, if all tasks ran where their memory is.
+  bool is_uneven() const {
     const heaviest h = most();
-    return h.node >= 0 && 2 * h.of_all > 1 + share_[static_cast<std::size_t>(h.node)];
+    if (h.node < 0) return false;
+    const double fair = share_[static_cast<std::size_t>(h.node)];
+    return h.of_all > std::min(2 * fair, (1 + fair) / 2);
   }
 
  private:

@@ -42,7 +42,7 @@ class automatic final : public policy {
   std::size_t window() const override { return looks_.load(std::memory_order_relaxed) ? plans_.window() : 0; }
   bool joins(const task_view& task) override {
     if (!looks_.load(std::memory_order_relaxed) || !note_memory(*named_, task)) return false;
-    if (named_->tasks() > 1 && !named_->is_on_one_node()) end_looking();
+    if (named_->tasks() > 1 && !named_->is_uneven()) end_looking();
     return looks_.load(std::memory_order_relaxed);
   }
   void created(task_window& w) override {
@@ -85,7 +85,7 @@ class automatic final : public policy {
   void watch(const task_view& task, const asker& who) {
     if (looks_.load(std::memory_order_relaxed) || asked_.next(who.index) % asked_about_one_in != 0) return;
     if (!note_memory(*used_, task) || used_->tasks() < tasks_between_looks_.load(std::memory_order_relaxed)) return;
-    const bool again = used_->is_on_one_node();
+    const bool again = used_->is_uneven();
     used_->forget();
     if (!again) return;
     tasks_between_looks_.store(2 * tasks_between_looks_.load(std::memory_order_relaxed), std::memory_order_relaxed);
