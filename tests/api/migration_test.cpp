@@ -61,12 +61,12 @@ std::vector<std::string> policies_that_can_move() {
 
 TEST(migration, comes_with_policies_that_follow_memory) {
   EXPECT_EQ(policies_that_can_move(),
-            (std::vector<std::string>{"follow", "local", "partition-follow", "partition-propagate",
+            (std::vector<std::string>{"auto", "follow", "local", "partition-follow", "partition-propagate",
                                       "partition-window"}));
 }
 
 // Those that see windows move nothing before they have found that it pays.
-bool sees_windows(const std::string& policy) { return policy.starts_with("partition-"); }
+bool sees_windows(const std::string& policy) { return policy == "auto" || policy.starts_with("partition-"); }
 std::vector<std::string> policies_that_move_at_once() {
   std::vector<std::string> all = policies_that_can_move();
   std::erase_if(all, sees_windows);

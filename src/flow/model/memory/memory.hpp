@@ -64,11 +64,20 @@ class regions {
 };
 
 struct misplaced_page {};
+struct use {
+  bool reads, writes;
+  std::uint32_t times = 1;
+};
+struct rows {
+  std::uintptr_t first;
+  std::uint64_t width, stride = 0, count = 1;
+};
 // Nor does it move.
 class migration {
  public:
-  void used(std::uintptr_t, std::uint64_t, int, bool, bool, const std::vector<misplaced_page>&) {}
-  void task_done(const std::vector<misplaced_page>&) {}
+  void used(const rows&, int, use, const std::vector<misplaced_page>&) {}
+  void will_use(const rows&, int, use) {}
+  void task_begins(const std::vector<misplaced_page>&) {}
 };
 
 class cache {
