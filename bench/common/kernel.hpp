@@ -17,6 +17,7 @@
 namespace weir::bench {
 
 class page_checker;
+class task_names;
 
 // Bad options or input: one sentence that names the kernel or file and what was expected.
 class input_error : public weir::error {
@@ -57,6 +58,7 @@ struct configuration {
   std::filesystem::path output;    // empty: the result is not kept
   std::any loaded;                 // what kernel::complete() read from `input`, in a type of the kernel's own
   page_checker* pages = nullptr;   // if set, bodies hand it every output they have written (page_check.hpp)
+  task_names* names = nullptr;     // own memory: if set, each task has a name of its own (task_names.hpp)
 };
 
 // Result against the sequential program's.

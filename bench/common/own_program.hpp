@@ -4,6 +4,7 @@
 #include <bench/common/hand_placement.hpp>
 #include <bench/common/kernel.hpp>
 #include <bench/common/own_array.hpp>
+#include <bench/common/task_names.hpp>
 
 namespace weir::bench {
 
@@ -59,11 +60,13 @@ class own_program : public instance {
   page_checker* pages() const { return options_.pages; }
   // Of a task that works on a part, of so many.
   task_options named(const char* name, std::size_t part, std::size_t count) const {
-    return {.name = name, .affinity = by_hand_.of(part, count)};
+    return {.name = name_in(options_.names, name), .affinity = by_hand_.of(part, count)};
   }
+  // Of one that works on no part.
+  task_options named(const char* name) const { return {.name = name_in(options_.names, name)}; }
   // Of the task that fills it.
   task_options named_fill(std::size_t part, std::size_t count) const {
-    return {.name = "fill", .affinity = by_hand_.home_of(part, count)};
+    return {.name = name_in(options_.names, "fill"), .affinity = by_hand_.home_of(part, count)};
   }
 
  private:

@@ -62,14 +62,14 @@ void program::spawn_advance(runtime& rt, std::size_t b) {
 
 void program::create(runtime& rt, int step) {
   if (step == 0) {
-    rt.spawn({.name = "begin"}, in(ref(s_->all_rr())), out(ref(s_->rho())), [this](auto...) { s_->begin(); });
+    rt.spawn(named("begin"), in(ref(s_->all_rr())), out(ref(s_->rho())), [this](auto...) { s_->begin(); });
     return;
   }
   for (std::size_t b = 0; b < parts(); b++) spawn_multiply(rt, b);
-  rt.spawn({.name = "step length"}, in(ref(s_->all_pq())), in(ref(s_->rho())), out(ref(s_->alpha())),
+  rt.spawn(named("step length"), in(ref(s_->all_pq())), in(ref(s_->rho())), out(ref(s_->alpha())),
            [this](auto...) { s_->step_length(); });
   for (std::size_t b = 0; b < parts(); b++) spawn_advance(rt, b);
-  rt.spawn({.name = "step direction"}, in(ref(s_->all_rr())), inout(ref(s_->rho())), out(ref(s_->beta())),
+  rt.spawn(named("step direction"), in(ref(s_->all_rr())), inout(ref(s_->rho())), out(ref(s_->beta())),
            [this](auto...) { s_->step_direction(); });
   for (std::size_t b = 0; b < parts(); b++)
     rt.spawn(named("turn", b, parts()), in(ref(s_->beta())), in(ref(s_->r(b))), inout(ref(s_->p(b))),

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <optional>
 
@@ -24,7 +25,20 @@ std::uint64_t peak_resident_bytes() {
   return static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
 }
 
-void print(const options& o, const description& d, const workload& w, double seconds, int repeat, double dependences) {
+// Of all threads, so far.
+double cpu_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+// Of a run that was held.
+struct times_on_cpus {
+  double creation_ns, all_ns;
+};
+
+void print(const options& o, const description& d, const workload& w, double seconds, const times_on_cpus& held,
+           int repeat, double dependences) {
   const bool is_grid = w.what->shape == form::grid;
   const std::uint64_t tasks = w.tasks * w.replays;
   std::printf("{\"pattern\":\"%s\",\"runtime\":\"%s\",\"workers\":%d,\"tasks\":%llu,\"dependences\":%.3g,",
@@ -35,6 +49,9 @@ void print(const options& o, const description& d, const workload& w, double sec
   std::printf("\"task_ns\":%llu,\"repeat\":%d,\"seconds\":%.9f,\"ns_per_task\":", static_cast<unsigned long long>(o.task_ns), repeat, seconds);
   if (tasks == 0) std::printf("null");
   else std::printf("%.3f", seconds * 1e9 / static_cast<double>(tasks));
+  if (o.held && tasks != 0)
+    std::printf(",\"creation_ns_per_task\":%.3f,\"cpu_ns_per_task\":%.3f",
+                held.creation_ns / static_cast<double>(tasks), held.all_ns / static_cast<double>(tasks));
   std::printf(",\"peak_resident_bytes\":%llu", static_cast<unsigned long long>(peak_resident_bytes()));
   std::printf(",\"verified\":%s}\n", w.check == nullptr ? "null" : w.check->passed() ? "true" : "false");
   std::fflush(stdout);
@@ -66,9 +83,9 @@ int measure(const options& o, const description& d, runtime_under_test& runtime,
   runtime.run(w);
   end_run(w);
   for (int repeat = 0; repeat < o.repeat; repeat++) {
-    const double seconds = seconds_of(runtime, w);
+    const double before_ns = cpu_ns(), seconds = seconds_of(runtime, w), all_ns = cpu_ns() - before_ns;
     end_run(w);
-    print(o, d, w, seconds, repeat, dependences);
+    print(o, d, w, seconds, {runtime.creation_ns(), all_ns}, repeat, dependences);
   }
   return w.check == nullptr || w.check->passed() ? 0 : 1;
 }

@@ -12,7 +12,7 @@ namespace {
   std::printf("usage: %s --pattern P [--workers N] [--tasks T] [--width W] [--task-ns X] [--dependences D] "
               "[--creators C] [--repeat R] [--seed S]%s [--verify] [--metg]\n"
               "       %s --list\n",
-              program_name, d.has_policies ? " [--policy P]" : "", program_name);
+              program_name, d.has_policies ? " [--policy P] [--held]" : "", program_name);
   std::exit(0);
 }
 
@@ -46,6 +46,8 @@ void check(options& o, const given& g) {
   if (o.metg && (p.shape != form::grid || p.replay || p.creators)) refuse(name + " has no --metg");
   if (o.metg && (o.verify || o.task_ns != 0 || g.tasks)) refuse("--metg chooses tasks and their length itself, and checks nothing");
   if (o.verify && o.task_ns != 0) refuse("--verify and --task-ns exclude each other: tasks that check do not compute");
+  if (o.held && (p.shape != form::grid || p.replay || p.creators || p.has_groups())) refuse(name + " has no --held");
+  if (o.held && (o.metg || o.verify)) refuse("--held excludes --metg and --verify: it measures creation alone");
   if (o.width == 0) o.width = p.width;
   if (o.width > p.most_width) refuse("--width of " + name + ": expected at most " + std::to_string(p.most_width));
   if (!g.creators) o.creators = std::min(o.creators, o.width);
@@ -63,6 +65,10 @@ options parse_options(int argc, char** argv, const description& d) {
     const std::string_view option = argv[i];
     if (option == "--help") help(program_name, d);
     if (option == "--list") list(d);
+    if (option == "--held" && d.has_policies) {
+      o.held = true;
+      continue;
+    }
     if (option == "--verify" || option == "--metg") {
       (option == "--verify" ? o.verify : o.metg) = true;
       continue;

@@ -22,6 +22,7 @@ struct options {
   int repeat = 1;
   std::uint64_t seed = 1;
   std::string policy;            // of weir
+  bool held = false;             // of weir: no task runs before all are created
   bool verify = false, metg = false;
 };
 
@@ -34,12 +35,14 @@ class runtime_under_test {
   // Not measured: data that tasks name; for replay the graph. Called again when the workload is another.
   virtual void prepare(const workload&) {}
   virtual void run(workload&) = 0;
+  // Of the last run, if it was held: time on its CPU of the thread that created the tasks, while it did.
+  virtual double creation_ns() const { return 0; }
 };
 
 struct description {
   std::string_view runtime;
   bool (*has)(const pattern&);
-  bool has_policies;
+  bool has_policies;  // and --held
   std::unique_ptr<runtime_under_test> (*start)(const options&);
 };
 

@@ -66,6 +66,24 @@ case $patterns in *creators*)
   refused --pattern creators --creators 17
   refused --pattern creators --metg ;;
 esac
+# weir's own: no task runs before all are created.
+case $("$program" --help) in *--held*)
+  for workers in $counts; do
+    for pattern in chains stencil reduction-tree random-graph dependences ref-chains ref-stencil ref-tiles ref-halo; do
+      lines=$("$program" --pattern $pattern --held --tasks 333 --repeat 2 --workers "$workers") || fail "--held: status $?"
+      [ "$(printf '%s\n' "$lines" | grep -c '"creation_ns_per_task":[0-9.]*,"cpu_ns_per_task":[0-9.]*,')" -eq 2 ] ||
+        fail "--held of $pattern: $lines"
+    done
+  done
+  "$program" --pattern chains --held --tasks 0 >/dev/null || fail "--held without tasks"
+  refused --pattern independent --held
+  refused --pattern replay-stencil --held
+  refused --pattern creators --held
+  refused --pattern commutative --held
+  refused --pattern stencil --held --verify
+  refused --pattern stencil --held --metg ;;
+*) refused --pattern stencil --held ;;
+esac
 refused --pattern independent --metg
 refused --pattern stencil --metg --tasks 10
 

@@ -8,6 +8,9 @@
 
 #include <weir/weir.hpp>
 
+#include <atomic>
+#include <ctime>
+
 namespace {
 
 using namespace weir::bench::overhead;
@@ -65,7 +68,11 @@ struct group_check {
 
 class weir_under_test final : public runtime_under_test {
  public:
-  explicit weir_under_test(const options& o) : runtime_(weir::runtime_options{.workers = o.workers, .policy = o.policy}) {}
+  explicit weir_under_test(const options& o)
+      : held_(o.held), runtime_(weir::runtime_options{.workers = o.workers, .policy = o.policy,
+                                                      .backlog = o.held ? 2 * static_cast<std::size_t>(o.tasks) : 0}) {
+    if (held_) gate_ = runtime_.make_data<int>(1);
+  }
 
   void prepare(const workload& w) override {
     if (w.what->replay) return w.with_work([&](const auto& work) { record(w, work); });
@@ -79,6 +86,8 @@ class weir_under_test final : public runtime_under_test {
       }
     }
   }
+
+  double creation_ns() const override { return creation_ns_; }
 
   void run(workload& w) override {
     if (w.what->replay) return replay(w);
@@ -105,12 +114,36 @@ class weir_under_test final : public runtime_under_test {
 
   template <class Work>
   void grid(const workload& w, const Work& work) {
+    if (held_) close_gate();
     runtime_.run([&](weir::scope& s) {
+      if (held_) return create_held(s, w, work);
       if (!w.what->creators) return create_part(s, w, {}, work);
       for (std::uint32_t i = 0; i < w.creators; i++)
         s.spawn([&, i] { create_part(s, w, {.index = i, .of = w.creators}, work); });
     });
   }
+  // By this thread of the program, for a task that creates others may run them at once: those of the first step wait
+  // for a task that ends when all are created. It waits in weir::blocking(), so that its worker does what else there
+  // is to do meanwhile.
+  void close_gate() {
+    all_created_ = false;
+    runtime_.spawn(out(gate_), [this](auto) { weir::blocking([this] { all_created_.wait(false); }); });
+  }
+  template <class Work>
+  void create_held(weir::scope& s, const workload& w, const Work& work) {
+    const double begin = cpu_ns();
+    create_part(s, w, {}, work);
+    creation_ns_ = cpu_ns() - begin;
+    all_created_ = true;
+    all_created_.notify_one();
+  }
+  // Of this thread.
+  static double cpu_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+  }
+
   template <class Work>
   void create_part(weir::scope& s, const workload& w, columns_part part, const Work& work) {
     const auto create_each = [&](const auto& make) { w.graph->for_each_task_of(part, w.tasks, make); };
@@ -164,6 +197,7 @@ class weir_under_test final : public runtime_under_test {
       s.spawn(in(old[before[I]])..., out(own(w, p)), body_of(task));
     };
     static_assert(grid::most_scattered == 8);
+    if (held_ && before.empty()) return s.spawn(in(gate_), out(own(w, p)), body_of(task));
     switch (before.size()) {
       case 0: return with(std::make_index_sequence<0>());
       case 1: return with(std::make_index_sequence<1>());
@@ -198,6 +232,8 @@ class weir_under_test final : public runtime_under_test {
 
   template <std::size_t Values, class Task>
   void create_by_address(weir::scope& s, const workload& w, const position& p, const Task& task) {
+    if (held_ && p.step == 0)
+      return s.spawn(in(gate_), out(weir::ref(own_.column<Values>(0, p.column))), body_of(task));
     if (w.what->in_place) {
       s.spawn(inout(weir::ref(own_.column<Values>(0, p.column))), body_of(task));
       return;
@@ -250,7 +286,11 @@ class weir_under_test final : public runtime_under_test {
     };
   }
 
+  const bool held_;
+  double creation_ns_ = 0;
+  std::atomic<bool> all_created_{false};
   weir::runtime runtime_;
+  data<int> gate_;
   std::vector<data<int>> rows_[2];
   own_memory own_;
   weir::graph recorded_;

@@ -10,6 +10,7 @@ namespace weir::partition {
 std::unique_ptr<partitioner> make_built_in();
 std::unique_ptr<partitioner> make_metis();   // where it is
 std::unique_ptr<partitioner> make_scotch();  // where it is
+std::unique_ptr<partitioner> make_slowest_scotch();
 
 // Weir's own division, for those that have failed.
 std::vector<int> divide_multilevel(const problem&);

@@ -54,8 +54,11 @@ class partitioner {
 // Those that this libweir was built with, the one to use first.
 std::vector<std::string> partitioner_names();
 
-// By name: "metis", "scotch" or "built-in"; "": the first of partitioner_names(). Throws configuration_error for one
-// that does not exist, or without which this libweir was built: which, and which there are.
+// Scotch with its strategy for quality. It is not among partitioner_names(): while tasks wait there is no time for it.
+inline constexpr std::string_view slowest_scotch = "scotch-slowest";
+
+// By name: "metis", "scotch", "built-in" or slowest_scotch; "": the first of partitioner_names(). Throws
+// configuration_error for one that does not exist, or without which this libweir was built: which, and which there are.
 std::unique_ptr<partitioner> make_partitioner(std::string_view name = {});
 
 }  // namespace weir::partition

@@ -106,7 +106,8 @@ void prepare(scotch_context& c, std::uint64_t seed, const scotch_messages& said)
 
 class scotch final : public partitioner {
  public:
-  std::string_view name() const override { return "scotch"; }
+  scotch(std::string_view name, SCOTCH_Num strategy) : name_(name), strategy_(strategy) {}
+  std::string_view name() const override { return name_; }
 
  private:
   std::vector<int> divide(const problem& p) const override {
@@ -121,7 +122,7 @@ class scotch final : public partitioner {
     return finished(p, std::move(of_free));
   }
 
-  static std::vector<SCOTCH_Num> call(const problem& p, narrow_problem& n) {
+  std::vector<SCOTCH_Num> call(const problem& p, narrow_problem& n) const {
     const std::lock_guard lock(one_scotch_at_a_time);
     const scotch_messages said;
     std::vector<SCOTCH_Num> weight = all_bands(n, p.of->bands);
@@ -134,7 +135,7 @@ class scotch final : public partitioner {
     machine_graph parts(p, n);
     build_machine(machine, parts, said);
     scotch_strategy strategy("SCOTCH_stratInit", said);
-    check_scotch(SCOTCH_stratGraphMapBuild(strategy.get(), SCOTCH_STRATDEFAULT, static_cast<SCOTCH_Num>(n.part.size()),
+    check_scotch(SCOTCH_stratGraphMapBuild(strategy.get(), strategy_, static_cast<SCOTCH_Num>(n.part.size()),
                                            std::max(p.imbalance, 0.001)),
                  "SCOTCH_stratGraphMapBuild", said);
     scotch_context context("SCOTCH_contextInit", said);
@@ -148,10 +149,16 @@ class scotch final : public partitioner {
                    "SCOTCH_graphMapFixed", said);
     return part;
   }
+
+  const std::string_view name_;
+  const SCOTCH_Num strategy_;
 };
 
 }  // namespace
 
-std::unique_ptr<partitioner> make_scotch() { return std::make_unique<scotch>(); }
+std::unique_ptr<partitioner> make_scotch() { return std::make_unique<scotch>("scotch", SCOTCH_STRATDEFAULT); }
+std::unique_ptr<partitioner> make_slowest_scotch() {
+  return std::make_unique<scotch>(slowest_scotch, SCOTCH_STRATQUALITY);
+}
 
 }  // namespace weir::partition

@@ -16,7 +16,7 @@ std::uint64_t bytes_named(flow::frame&);
 class window_builder {
  public:
   // Matched tasks, none of which runs. `nodes`: where the first ones were placed by the window before. O(accesses and
-  // parts), some 100 ns each, for tasks are no longer in the caches.
+  // parts), some 20 ns each.
   window_builder(const policy_machine&, memory::regions* known, const std::vector<flow::frame*>& frames,
                  const std::vector<int>& nodes, bool cut);
   task_window take() { return std::move(made_); }
@@ -28,7 +28,7 @@ class window_builder {
   void add_places(std::uint32_t task, flow::frame&);
   std::uint64_t cost_of(flow::frame&) const;
 
-  // Of frames, by address: open addressing, half full at most.
+  // Of frames, which must outlive it, by address: open addressing, half full at most.
   class numbers {
    public:
     explicit numbers(const std::vector<flow::frame*>& frames);
@@ -38,12 +38,9 @@ class window_builder {
     std::size_t slot_of(const flow::frame* f) const {
       return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(f) >> 6) * 0x9e3779b97f4a7c15u >> shift_);
     }
-    struct entry {
-      const flow::frame* frame = nullptr;
-      std::uint32_t number = 0;
-    };
+    const std::vector<flow::frame*>& frames_;
     unsigned shift_;
-    std::vector<entry> entries_;
+    std::vector<std::uint32_t> number_;  // + 1; 0: free
   };
 
   memory::regions* const known_;

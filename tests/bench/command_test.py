@@ -103,6 +103,16 @@ class Refusals(unittest.TestCase):
             self.refused("bench", kernel, "--size", "3000000000", says=["--size 3000000000", "BLAS"])
             self.refused("bench", kernel, "--iterations", "3", says=f"{kernel} has no --iterations")
 
+    def test_bound(self):
+        self.refused("bench", "kmeans", "--bound", says="--bound needs an application on its own memory")
+        self.refused("bench", "jacobi-2d", "--bound", says="--bound needs --memory own")
+        self.refused("bench", "nstream", "--bound", says="--bound needs --init inside")
+        own = ["--init", "inside", "--bound"]
+        self.refused("bench", "nstream", *own, "--control", "parallel", says="--bound needs --control sequential")
+        self.refused("bench", "nstream", *own, "--annotate", says="--annotate")
+        self.refused("bench", "nstream", *own, "--verify", says="--bound and --verify")
+        self.refused("bench", "nstream", *own, "--policy", "dance", says="dance")
+
     def test_traces(self):
         for more in [["--policy", "all"], ["--policy", "local,steal"], ["--repeat", "2"]]:
             self.refused("bench", "jacobi-2d", "--trace", "t.json", *more, says=["--trace", "one run"])
@@ -187,6 +197,36 @@ class Runs(unittest.TestCase):
         self.assertEqual((json.loads(result.stdout)["init"], json.loads(result.stdout)["annotated"]), (None, False))
         result = weir("bench", "nstream", "--size", "1000", "--block", "100", "--annotate")
         self.assertIn("  own memory  init tasks  annotated  ", result.stdout.splitlines()[0])
+
+    def test_bound_of_a_program_whose_parts_have_nothing_in_common(self):
+        bench = ["bench", "nstream", "--size", "4096", "--block", "512", "--iterations", "3", "--init", "inside",
+                 "--machine", "nodes:2 cpus:1", "--policy", "fifo,partition-follow", "--bound"]
+        result = weir(*bench, "--repeat", "2", "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        rows = [json.loads(line) for line in result.stdout.splitlines()]
+        divisions = [row for row in rows if "partitioner" in row]
+        self.assertEqual([row["policy"] for row in rows if "policy" in row], ["fifo", "partition-follow"])
+        self.assertEqual([row["best"] for row in divisions].count(True), 1)
+        for row in rows:
+            # 8 blocks, of which a task writes three arrays; then it reads two of them and updates one, three times.
+            self.assertEqual((row["kernel"], row["tasks"], row["links"], row["bytes"]),
+                             ("nstream", 32, 72, 24 * 4 * 4096))
+            self.assertLessEqual(row["bytes_between"], row["bytes"])
+        for row in divisions:
+            self.assertEqual((row["bytes_between"], row["times_best"], row["imbalance"]), (0, None, 0))
+        table = weir(*bench).stdout.splitlines()
+        self.assertEqual(len(table), 2 + len(rows) + 1)
+        self.assertRegex(table[2], r"^  \S+ +(\(best\) )? *1 +0 B ")
+
+    def test_bound_is_the_same_each_time(self):
+        def divisions():
+            result = weir("bench", "qr", "--size", "128", "--block", "32", "--init", "inside", "--bound", "--policy",
+                          "local", "--machine", "opteron-64", "--workers", "8", "--json")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            return [row for row in map(json.loads, result.stdout.splitlines()) if "partitioner" in row]
+        first = divisions()
+        self.assertGreater(len(first), 1)
+        self.assertEqual(first, divisions())
 
     def test_histogram_of_a_picture(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -30,6 +30,7 @@ FILTERS = {"weir_oracle_test": "-small_graphs.two_*:small_graphs.three_*:small_g
 # The conformance suite describes machines of its own to the runtime, and they are the same everywhere but for the one
 # that a guest really is, or is most like.
 CONFORMANCE = "weir_conformance_test"
+WINDOWS = "weir_windows_test"
 LONGEST = ("weir_api_test", "weir_oracle_test")
 LIKE_TWO_NODES = "dual-nehalem"
 
@@ -104,6 +105,13 @@ class Scenario:
         self.add("weir_pages_test")
         self.run(f"WEIR_GUEST_NODES={self.nodes} weir_pages_test {TERSE}", passed_tests)
 
+    def windows(self, programs):
+        """Runs random programs under policies that see windows of tasks, so many under each, on the guest's nodes."""
+        if self._options.windows:
+            self.add(WINDOWS)
+            self.run(f"WEIR_TEST_SLOWDOWN={SLOWDOWN} WEIR_GUEST_NODES={self.nodes} WEIR_TEST_PROGRAMS={programs} {WINDOWS} {TERSE}",
+                     passed_tests)
+
     def explain(self, *expected, prefix=""):
         """`weir topo --explain` must work and say all of this."""
         self.add("weir")
@@ -176,6 +184,7 @@ def two_nodes(options):
     s.tests()
     pages_of_both_sizes(s)
     s.add("weir")
+    s.windows(20)
     s.run("weir solve --matrix cube:24 --ilu 1 --policy node-queues --coarsen C --repeat 1 --json", rows_are_distributed)
     return s
 
@@ -185,6 +194,7 @@ def eight_nodes(options):
     s = opteron(options)
     s.tests(without=LONGEST)
     s.pages()
+    s.windows(20)
     return s
 
 
@@ -192,6 +202,14 @@ def eight_nodes_all(options):
     s = opteron(options)
     s.tests(only=LONGEST)
     pages_of_both_sizes(s)
+    return s
+
+
+def eight_nodes_windows(options):
+    if not options.windows:
+        raise Failed(f"no {WINDOWS} to run")
+    s = opteron(options)
+    s.windows(500)
     return s
 
 
@@ -262,6 +280,7 @@ SCENARIOS = {
     "two-nodes": two_nodes,
     "eight-nodes": eight_nodes,
     "eight-nodes-all": eight_nodes_all,
+    "eight-nodes-windows": eight_nodes_windows,
     "eight-nodes-bench": eight_nodes_bench,
     "memory-only": memory_only,
     "no-mbind": no_mbind,
@@ -276,6 +295,7 @@ def main():
     p.add_argument("scenario", choices=SCENARIOS)
     p.add_argument("--bin", required=True, metavar="FOLDER", help="where the programs are")
     p.add_argument("--program", action="append", default=[], metavar="NAME", help="functional test program")
+    p.add_argument("--windows", action="store_true", help=f"there is {WINDOWS}")
     options = p.parse_args()
     end_on_signals()
     try:

@@ -21,8 +21,8 @@ MAY_INCLUDE = {
     "bench/partition": ["include", "bench"] + SRC,  # it calls the partitioners
     "bench/scheduling": ["include", "bench"] + SRC,  # it runs the scheduler without threads
     # `weir topo` prints machines, `weir trace` reads traces.
-    "tools": ["include", "bench", "solver", "src/machine", "src/toml", "src/trace"],
-    "tests": ["include", "bench", "solver", "tools"] + SRC,
+    "tools": ["include", "bench", "bench/partition", "solver", "src/machine", "src/toml", "src/trace"],
+    "tests": ["include", "bench", "bench/partition", "solver", "tools"] + SRC,
 }
 
 # The model checker is no part of libweir, so base.hpp leaves it out: the models of other folders include it by name.

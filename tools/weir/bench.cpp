@@ -2,6 +2,7 @@
 #include "bench.hpp"
 
 #include "bench_aggregate.hpp"
+#include "bench_bound.hpp"
 #include "bench_main.hpp"
 #include "bench_memory.hpp"
 #include "bench_overhead.hpp"
@@ -33,7 +34,7 @@ struct bench_options {
   int iterations = 0, clusters = 0, bins = 0, workers = 0, repeat = 1, warm_up = 1;
   std::uint64_t seed = 1;
   bool shared = false, movable = false, verify = false, json = false, list = false, pages_check = false;
-  bool annotate = false;
+  bool annotate = false, bound = false;
 };
 
 void refuse(const kernel& k, bool has, bool given, const char* option) {
@@ -220,12 +221,30 @@ void refuse_options_before(const CLI::App& bench, const CLI::App& own) {
     if (option->count() != 0) throw input_error(own.get_name() + " takes its own options only, not " + option->get_name());
 }
 
+// Bytes, not times: of each kernel the graph, its divisions, and where tasks run.
+int run_bound(const bench_options& o, const std::vector<std::string>& policies) {
+  for (const auto& [given, option] : {std::pair(o.verify, "--verify"), std::pair(o.pages_check, "--pages-check"),
+                                      std::pair(!o.trace.empty(), "--trace"), std::pair(!o.output.empty(), "--output")})
+    if (given) throw input_error(std::string("--bound and ") + option + " exclude each other");
+  std::vector<bound_request> requests;
+  for (const std::string& name : parse_names("kernels", o.kernels)) {
+    const kernel& k = find_kernel(name);
+    run_request r{.what = &k, .problem = configure(k, o), .how = {.workers = o.workers, .machine = o.machine}};
+    check_bound(k, r.problem);
+    requests.push_back({std::move(r), policies, o.repeat, o.json});
+  }
+  for (const std::string& p : policies) check_policy(p, o);
+  for (bound_request& r : requests) print_bound(r);
+  return 0;
+}
+
 int run_bench(const bench_options& o) {
   if (o.list) return list_kernels(), 0;
   if (o.kernels.empty()) throw input_error("bench needs the name of a kernel; --list shows them");
   if (o.pages_check && !o.machine.empty() && o.machine != "host") throw input_error("--pages-check and --machine exclude each other: on a pretended machine pages lie anywhere");
   std::vector<std::string> policies = o.policies ? parse_policies(*o.policies) : std::vector<std::string>{""};
   if (!o.trace.empty() && (policies.size() > 1 || o.repeat > 1 || parse_names("kernels", o.kernels).size() > 1)) throw input_error("--trace is for one run: name one kernel, one policy, and no --repeat");
+  if (o.bound) return run_bound(o, policies);
   std::vector<session> sessions;
   for (const std::string& name : parse_names("kernels", o.kernels)) {
     const kernel& k = find_kernel(name);
@@ -301,6 +320,8 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_flag("--verify", o->verify, "Compare with the sequential program; exit status 1 if a result differs");
   bench->add_flag("--pages-check", o->pages_check, "Ask the system where every page lies that a task has written (slow)");
   bench->add_option("--trace", o->trace, "File for a trace of the run, for ui.perfetto.dev and weir trace")->type_name("FILE");
+  bench->add_flag("--bound", o->bound,
+                  "Bytes between nodes under the policies, beside those of the whole task graph divided offline");
   bench->add_flag("--json", o->json, "One JSON object a run, one a line");
   CLI::App* overhead = add_overhead_command(*bench, status);
   CLI::App* from_main = add_main_command(*bench, status);

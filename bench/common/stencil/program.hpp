@@ -11,6 +11,7 @@
 #include <bench/common/page_check.hpp>
 #include <bench/common/stencil/block_tile.hpp>
 #include <bench/common/stencil/own_matrix.hpp>
+#include <bench/common/task_names.hpp>
 
 #include <optional>
 #include <vector>
@@ -133,7 +134,8 @@ class program : public instance {
   const block_grid& grid() const { return grid_; }
   // Of a task of block b in own memory. By hand every worker gets neighbouring rows of blocks.
   task_options named_of(const char* name, std::size_t b) const {
-    return {.name = name, .affinity = by_hand_.of(b / blocks_per_row(), grid_.outer(Dimensions))};
+    return {.name = name_in(options_.names, name),
+            .affinity = by_hand_.of(b / blocks_per_row(), grid_.outer(Dimensions))};
   }
 
   // A matrix of the program's own, in two dimensions. Tasks name whole blocks, also of their neighbours: what is
@@ -237,7 +239,7 @@ class program : public instance {
   }
   void spawn_own_fill(runtime& rt, std::size_t b, placement where) {
     if (options_.annotate) where = by_hand_.home_of(b / blocks_per_row(), grid_.outer(Dimensions));
-    const task_options named{.name = "fill", .affinity = where};
+    const task_options named{.name = name_in(options_.names, "fill"), .affinity = where};
     const auto fill = [this, b](auto...) { fill_own(b); };
     const auto spawn_fill = [&](const auto& block) {  // block(g): of array g
       if constexpr (generations == 1) rt.spawn(named, out(block(0)), fill);
