@@ -353,7 +353,8 @@ void planning::divide(task_window& w) {
   if (d.moves_memory()) w.move_memory();
   for (std::size_t i = 0; i < w.size(); i++) w.place(i, part[i]);
   note_placed(w);
-  if (w.size() > overlap_) w.keep_from(w.size() - overlap_);
+  // Of a smaller one as large a part.
+  w.keep_from(w.size() - overlap_ * std::min(w.size(), window_) / window_);
 }
 
 // Tasks that have nothing in common, and nothing with what lies somewhere: those that are created one after the other
