@@ -111,15 +111,16 @@ class node_shares {
   std::uint64_t others_ = 0;
 };
 
-// The name under which regions remember where all of it lies; 0: to look it up is as cheap.
+// The name under which regions remember where all of it lies; 0: it is looked up.
 inline std::uint64_t name_of(const memory::regions& known, const access& a) {
-  constexpr std::size_t few_pages = 4;
+  constexpr std::size_t few_pages = 4;  // more: long walks where chunks are mixed; fewer: what is as cheap to look up
   if (const access* const shape = shape_of(a); shape != nullptr && shape->width() != shape->stride())
     return memory::remembered::name(a.offset(), a.bytes, shape->stride(), shape->width());
   return a.bytes <= few_pages * known.page_bytes() ? 0 : memory::remembered::name(a.offset(), a.bytes);
 }
 
-// As find_each_part(), of an access that has this name, if any, and is not remembered.
+// Of an access that has this name, or none, and is not remembered. Where something is not known, ask(access) finds it
+// out, once.
 template <class Ask>
 [[gnu::noinline]] node_shares<16> look_up(memory::regions& known, const access& a, std::uint64_t name, Ask&& ask) {
   std::uint64_t since = 0;
@@ -138,8 +139,7 @@ template <class Ask>
   return found;
 }
 
-// Calls f(bytes, node, whether it is read, whether it is written). Where something is not known, ask(access) finds it
-// out, once.
+// Calls f(bytes, node, whether it is read, whether it is written). What is not remembered is looked up.
 template <class Ask, class F>
 void find_each_part(memory::regions& known, frame* t, Ask&& ask, F&& f) {
   for_each_user_memory(t, [&](const access& a) {

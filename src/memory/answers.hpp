@@ -22,7 +22,7 @@ class change_count {
   typename Atomics::template atomic<std::uint64_t> count_{1};
 };
 
-// Nodes by name, each as of a count of changes. An entry is two words: what is said, and that combined with the name by
+// Nodes by name, each as of a count of changes. An entry is two words: what is said, and that and the name combined by
 // exclusive or. Halves of two entries, which one may see while others write, are nobody's name: Hyatt and Mann, A
 // lock-less transposition table implementation for parallel search chess engines, ICGA Journal 25 (1), 2002.
 template <class Atomics = real_atomics>

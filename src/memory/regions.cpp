@@ -117,8 +117,7 @@ regions::chunk* regions::make_chunk(std::uintptr_t n) noexcept {
   }
 }
 
-bool regions::chunk::set(std::size_t first, std::size_t end, state s, bool only_unplaced) {
-  bool any_lost = false;
+void regions::chunk::set(std::size_t first, std::size_t end, state s, bool only_unplaced, outcome& out) {
   for (std::size_t page = first; page < end;) {
     const state was = at(page);
     const bool stays = was == s || (only_unplaced && was >= first_node);
@@ -130,16 +129,14 @@ bool regions::chunk::set(std::size_t first, std::size_t end, state s, bool only_
       word.store(others | std::uint64_t{s} << shift_of(page), std::memory_order_relaxed);
     }
     if (stays) continue;
-    any_lost |= was >= first_node;
-    count(was, s, page - from);
+    out.lost |= was >= first_node;
+    if (!out.uncounted) out.uncounted = !count(was, s, page - from);
   }
-  return any_lost;
 }
 
-// In what was written down, where both have their share there, or the second one finds a place; else anew.
-void regions::chunk::count(state was, state is, std::size_t pages) {
+bool regions::chunk::count(state was, state is, std::size_t pages) {
   const state before = counted_as(was), now = counted_as(is);
-  if (before == now) return;
+  if (before == now) return true;
   atomic<std::uint32_t>*from = nullptr, *to = nullptr;
   for (atomic<std::uint32_t>& s : shares) {
     const std::uint32_t n = s.load(std::memory_order_relaxed);
@@ -151,7 +148,7 @@ void regions::chunk::count(state was, state is, std::size_t pages) {
       to = &s;
     }
   }
-  if (from == nullptr || to == nullptr) return count_all();
+  if (from == nullptr || to == nullptr) return false;
   const std::uint32_t left = from->load(std::memory_order_relaxed) - share(pages, 0);
   const std::size_t there = (to->load(std::memory_order_relaxed) >> 16) + pages;
   from->store(left, std::memory_order_relaxed);
@@ -160,6 +157,7 @@ void regions::chunk::count(state was, state is, std::size_t pages) {
   unplaced.store(static_cast<std::uint16_t>(unplaced.load(std::memory_order_relaxed) + placed_before - placed_now),
                  std::memory_order_relaxed);
   all.store(there == pages_per_chunk ? now : mixed, std::memory_order_relaxed);
+  return true;
 }
 
 void regions::chunk::count_all() {
@@ -193,17 +191,6 @@ bool regions::chunk::for_each_share(F&& f) const {
   for (const std::uint32_t s : seen)
     if (s >> 16 != 0) f(s >> 16, static_cast<state>(s & 0xffff));
   return true;
-}
-
-void regions::chunk::forget() {
-  for (atomic<std::uint64_t>& w : words) w.store(0, std::memory_order_relaxed);
-  count_all();
-}
-
-void regions::forget(chunk& c) {
-  std::lock_guard guard(c.lock);
-  c.forget();
-  changes_.note_change();
 }
 
 // Chunks that lie on one node are one look each, whole chunks that lie on several one for each node; elsewhere four
@@ -306,21 +293,29 @@ bool regions::ask(chunk& c, std::size_t first, std::size_t end, asked_by who) {
       return false;
     }
     std::lock_guard guard(c.lock);
-    bool any_lost = false;
+    chunk::outcome out;
     for (std::size_t i = 0; i < n;) {
       const std::size_t from = i;
       while (++i < n && nodes[i] == nodes[from] && numbers[i] == numbers[from] + (i - from)) {}
-      any_lost |= c.set(numbers[from], numbers[i - 1] + std::size_t{1}, state_of(nodes[from]), false);
+      c.set(numbers[from], numbers[i - 1] + std::size_t{1}, state_of(nodes[from]), false, out);
     }
     c.asked_at.store(barriers, std::memory_order_relaxed);
-    if (any_lost) changes_.note_change();
+    end_change(c, out);
   }
   return true;
 }
 
+// By who holds the lock.
+void regions::end_change(chunk& c, const chunk::outcome& out) {
+  if (out.uncounted) c.count_all();
+  if (out.lost) changes_.note_change();
+}
+
 void regions::set_all(chunk& c, std::size_t first, std::size_t end, state s, bool only_unplaced) {
   std::lock_guard guard(c.lock);
-  if (c.set(first, end, s, only_unplaced)) changes_.note_change();
+  chunk::outcome out;
+  c.set(first, end, s, only_unplaced, out);
+  end_change(c, out);
 }
 
 void regions::placed(std::uintptr_t first, std::uint64_t bytes, int node) {
@@ -339,6 +334,8 @@ void regions::placed(std::uintptr_t first, std::uint64_t bytes, int node) {
 void regions::placed_by_system(std::uintptr_t first, std::uint64_t bytes, int os_node) {
   placed(first, bytes, node_in(state_of(os_node)));
 }
+
+void regions::forget(chunk& c) { set_all(c, 0, pages_per_chunk, never_asked, false); }
 
 // One of each chunk's in turn; where a chunk has only a few that are known, the first one behind a random one. Returns
 // how many.

@@ -127,17 +127,20 @@ class regions {
       return static_cast<state>(words[page / per_word].load(std::memory_order_relaxed) >> shift_of(page));
     }
     static unsigned shift_of(std::size_t page) { return static_cast<unsigned>(16 * (page % per_word)); }
-    // By who holds the lock. True: a page that had a place has another one now, or none.
-    bool set(std::size_t first_page, std::size_t end_page, state s, bool only_unplaced);
-    void forget();
+    // What comes of changes by who holds the lock.
+    struct outcome {
+      bool lost = false;       // a page that had a place has another one now, or none
+      bool uncounted = false;  // the summary has not followed
+    };
+    void set(std::size_t first_page, std::size_t end_page, state s, bool only_unplaced, outcome&);
 
     // In shares there is one for all states without a place.
     static state counted_as(state s) { return s < first_node ? never_asked : s; }
     static constexpr std::uint32_t share(std::size_t pages, state s) {
       return static_cast<std::uint32_t>(pages << 16 | s);
     }
-    // So many pages that were this are that now.
-    void count(state was, state is, std::size_t pages);
+    // So many pages that were this are that now. False: there are more states than shares.
+    bool count(state was, state is, std::size_t pages);
     void count_all();
 
     // Calls f(pages, state) for each state, the unplaced ones together, if the chunk has few, and nobody changes it.
@@ -188,6 +191,7 @@ class regions {
   std::size_t choose_pages(std::span<const void*> pages, std::span<chunk*> of, std::span<state> believed);
   bool ask(chunk&, std::size_t first_page, std::size_t end_page, asked_by);
   void forget(chunk&);
+  void end_change(chunk&, const chunk::outcome&);
   void set_all(chunk&, std::size_t first_page, std::size_t end_page, state, bool only_unplaced);
   state state_of(int os_node) const;
   debts_of_chunk* debts_of(chunk&);

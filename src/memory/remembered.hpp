@@ -47,8 +47,8 @@ class remembered {
   using set = answer_set<>;
   static constexpr std::size_t set_bytes = 64;
   static_assert(sizeof(set) == set_bytes, "one line");
-  // An answer for 8 KiB, which is a tile of 32 rows of 32 numbers; then they take one byte in 512. Fewer: smaller tiles
-  // are looked up again. More: they take as much more.
+  // An answer for 8 KiB, which is a tile of 32 rows of 32 numbers; then they take one byte in 512. Fewer: what is
+  // smaller is looked up again. More: they take as much more.
   static constexpr std::size_t sets_per_chunk = 64;
   // Of 2 GiB.
   static constexpr std::size_t most_sets = std::size_t{1} << 16;
