@@ -45,14 +45,13 @@ class remembered {
 
  private:
   using set = answer_set<>;
-  static constexpr std::size_t set_bytes = 64;
-  static_assert(sizeof(set) == set_bytes, "one line");
+  static_assert(sizeof(set) <= 64, "more than a line");
   // An answer for 8 KiB, which is a tile of 32 rows of 32 numbers; then they take one byte in 512. Fewer: what is
   // smaller is looked up again. More: they take as much more.
   static constexpr std::size_t sets_per_chunk = 64;
   // Of 2 GiB.
   static constexpr std::size_t most_sets = std::size_t{1} << 16;
-  static constexpr std::size_t bytes_of_all = most_sets * set_bytes;
+  static constexpr std::size_t bytes_of_all = most_sets * sizeof(set);
   static constexpr unsigned no_table = 64;
 
   static std::uint64_t spread(std::uint64_t x) { return (x ^ x >> 32) * 0x9e37'79b9'7f4a'7c15; }
