@@ -45,6 +45,19 @@ void look_up(regions& r, std::uintptr_t memory, const char* how) {
       ns_each(1'000'000, [&](std::uintptr_t i) { r.read(memory + i % (gib / page / 16) * 16 * page, 16 * page); }));
 }
 
+// Of 16 x 16 tiles, whose tasks name their neighbours, too.
+void remember(regions& r) {
+  constexpr std::uint64_t tiles = 256, stride = 8192, width = 512, rows = 64;
+  const auto name = [](std::uint64_t i) {
+    return weir::memory::remembered::name(base + i / 16 * rows * stride + i % 16 * width, rows * width, stride, width);
+  };
+  for (std::uint64_t i = 0; i < tiles; i++) r.remember(name(i), 1, r.changes());
+  const double ns = ns_each(1'000'000, [&](std::uintptr_t i) {
+    sum += static_cast<std::uint64_t>(r.remembered_node(name(i % tiles)) + 2);
+  });
+  std::printf("a tile that is remembered: %.1f ns\n", ns);
+}
+
 void ask(std::size_t pages) {
   std::vector<char> memory((pages + 1) * os::page_bytes(), 1);
   std::vector<const void*> asked;
@@ -64,6 +77,7 @@ int main() {
   const std::uint64_t page = r.page_bytes();
   r.placed(base, gib, 1);
   look_up(r, base, "on one node");
+  remember(r);
   const std::array<std::uint64_t, 2> runs{16, 1};
   for (const std::uint64_t run : runs) {
     const std::uintptr_t memory = base + 2 * gib * run;

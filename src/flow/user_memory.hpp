@@ -92,6 +92,8 @@ class node_shares {
   bool has(int node) const {
     return std::any_of(shares_.data(), shares_.data() + used_, [&](const share& s) { return s.node == node; });
   }
+  // The node that all of it lies on; place_unknown: there is none, or it is not known.
+  int only_node() const { return used_ == 1 ? shares_[0].node : memory::place_unknown; }
   // Calls f(bytes, node).
   template <class F>
   void for_each(F&& f) const {
@@ -109,23 +111,43 @@ class node_shares {
   std::uint64_t others_ = 0;
 };
 
-// Calls f(bytes, node, whether it is read, whether it is written). Where something is not known, ask(access) finds it
+// The name under which regions remember where all of it lies; 0: it is looked up.
+inline std::uint64_t name_of(const memory::regions& known, const access& a) {
+  constexpr std::size_t few_pages = 4;  // more: long walks where chunks are mixed; fewer: what is as cheap to look up
+  if (const access* const shape = shape_of(a); shape != nullptr && shape->width() != shape->stride())
+    return memory::remembered::name(a.offset(), a.bytes, shape->stride(), shape->width());
+  return a.bytes <= few_pages * known.page_bytes() ? 0 : memory::remembered::name(a.offset(), a.bytes);
+}
+
+// Of an access that has this name, or none, and is not remembered. Where something is not known, ask(access) finds it
 // out, once.
+template <class Ask>
+[[gnu::noinline]] node_shares<16> look_up(memory::regions& known, const access& a, std::uint64_t name, Ask&& ask) {
+  std::uint64_t since = 0;
+  const auto look = [&] {
+    since = known.changes();
+    node_shares<16> found;
+    for_each_part(&known, a, [&](std::uint64_t bytes, int node) { found.add(bytes, node); });
+    return found;
+  };
+  node_shares<16> found = look();
+  if (found.has(memory::place_unknown)) {
+    ask(a);
+    found = look();
+  }
+  if (const int node = found.only_node(); name != 0 && node >= 0) known.remember(name, node, since);
+  return found;
+}
+
+// Calls f(bytes, node, whether it is read, whether it is written). What is not remembered is looked up.
 template <class Ask, class F>
-void find_each_part(const memory::regions& known, frame* t, Ask&& ask, F&& f) {
+void find_each_part(memory::regions& known, frame* t, Ask&& ask, F&& f) {
   for_each_user_memory(t, [&](const access& a) {
-    const auto look = [&] {
-      node_shares<16> found;
-      for_each_part(&known, a, [&](std::uint64_t bytes, int node) { found.add(bytes, node); });
-      return found;
-    };
-    auto found = look();
-    if (found.has(memory::place_unknown)) {
-      ask(a);
-      found = look();
-    }
     const bool reads = reads_user_memory(a), writes = writes_user_memory(a);
-    found.for_each([&](std::uint64_t bytes, int node) { f(bytes, node, reads, writes); });
+    const std::uint64_t name = name_of(known, a);
+    if (const int node = name == 0 ? memory::place_unknown : known.remembered_node(name); node >= 0)
+      return f(std::uint64_t{a.bytes}, node, reads, writes);
+    look_up(known, a, name, ask).for_each([&](std::uint64_t bytes, int node) { f(bytes, node, reads, writes); });
   });
 }
 

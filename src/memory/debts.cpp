@@ -179,7 +179,7 @@ void regions::find_huge_pages(std::span<const misplaced_page> pages) {
     last = c;
     debts_of_chunk* const d = c->debts.load(std::memory_order_acquire);
     if (d == nullptr || !others_have_moved(*c, p.to)) continue;
-    c->forget();
+    forget(*c);
     d->move_together.store(true, std::memory_order_relaxed);
     d->words[0].store(debt().word(), std::memory_order_relaxed);
   }

@@ -76,7 +76,8 @@ regions::regions(os::memory_backend& backend, std::vector<int> os_nodes)
       chunk_bits_(page_bits_ + static_cast<unsigned>(std::bit_width(pages_per_chunk) - 1)),
       several_nodes_(os_nodes_.size() > 1),
       pretends_(backend.pretends()),
-      system_tells_(!pretends_) {
+      system_tells_(!pretends_),
+      remembered_(backend) {
   if (!several_nodes_ || pretends_) return;
   const os::fork_shield shield;
   std::lock_guard guard(registry::only().mutex);
@@ -109,50 +110,73 @@ regions::chunk* regions::make_chunk(std::uintptr_t n) noexcept {
     atomic<chunk*>& c = l.load(std::memory_order_relaxed)->chunks[n % fan_out];
     if (c.load(std::memory_order_relaxed) == nullptr)
       c.store(chunks_.emplace_back(std::make_unique<chunk>(n)).get(), std::memory_order_release);
+    remembered_.grow(chunks_.size());
     return c.load(std::memory_order_relaxed);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
-void regions::chunk::set(std::size_t page, state s) {
-  atomic<std::uint64_t>& word = words[page / per_word];
-  const std::uint64_t others = word.load(std::memory_order_relaxed) & ~(std::uint64_t{0xffff} << shift_of(page));
-  word.store(others | std::uint64_t{s} << shift_of(page), std::memory_order_relaxed);
+void regions::chunk::set(std::size_t first, std::size_t end, state s, bool only_unplaced, outcome& out) {
+  for (std::size_t page = first; page < end;) {
+    const state was = at(page);
+    const bool stays = was == s || (only_unplaced && was >= first_node);
+    const std::size_t from = page;
+    for (; page < end && at(page) == was; page++) {
+      if (stays) continue;
+      atomic<std::uint64_t>& word = words[page / per_word];
+      const std::uint64_t others = word.load(std::memory_order_relaxed) & ~(std::uint64_t{0xffff} << shift_of(page));
+      word.store(others | std::uint64_t{s} << shift_of(page), std::memory_order_relaxed);
+    }
+    if (stays) continue;
+    out.lost |= was >= first_node;
+    if (!out.uncounted) out.uncounted = !count(was, s, page - from);
+  }
 }
 
-void regions::chunk::sum_up() {
+bool regions::chunk::count(state was, state is, std::size_t pages) {
+  const state before = counted_as(was), now = counted_as(is);
+  if (before == now) return true;
+  atomic<std::uint32_t>*from = nullptr, *to = nullptr;
+  for (atomic<std::uint32_t>& s : shares) {
+    const std::uint32_t n = s.load(std::memory_order_relaxed);
+    if (n >> 16 == 0) {
+      if (to == nullptr) to = &s;
+    } else if ((n & 0xffff) == before) {
+      from = &s;
+    } else if ((n & 0xffff) == now) {
+      to = &s;
+    }
+  }
+  if (from == nullptr || to == nullptr) return false;
+  const std::uint32_t left = from->load(std::memory_order_relaxed) - share(pages, 0);
+  const std::size_t there = (to->load(std::memory_order_relaxed) >> 16) + pages;
+  from->store(left, std::memory_order_relaxed);
+  to->store(share(there, now), std::memory_order_relaxed);
+  const std::size_t placed_before = before == never_asked ? 0 : pages, placed_now = now == never_asked ? 0 : pages;
+  unplaced.store(static_cast<std::uint16_t>(unplaced.load(std::memory_order_relaxed) + placed_before - placed_now),
+                 std::memory_order_relaxed);
+  all.store(there == pages_per_chunk ? now : mixed, std::memory_order_relaxed);
+  return true;
+}
+
+void regions::chunk::count_all() {
   std::array<std::uint32_t, std::tuple_size_v<decltype(shares)>> found{};
   std::size_t used = 0, last = 0;
-  std::uint32_t without_place = 0;
-  bool same = true;
-  const state first = at(0);
-  const auto add = [&](state s, std::uint32_t pages) {
-    same &= s == first;
-    if (s < first_node) {
-      without_place += pages;
-      s = never_asked;
-    }
-    if (used > found.size()) return;
+  std::size_t without_place = 0;
+  for (std::size_t page = 0; page < pages_per_chunk; page++) {
+    const state s = counted_as(at(page));
+    if (s == never_asked) without_place++;
+    if (used > found.size()) continue;
     if (used != 0 && (found[last] & 0xffff) != s)
       for (last = 0; last < used && (found[last] & 0xffff) != s;) last++;
-    if (last == used) {
-      used++;
-      if (used > found.size()) return;
-      found[last] = s;
-    }
-    found[last] += pages << 16;
-  };
-  for (std::size_t page = 0; page < pages_per_chunk; page += per_word) {
-    const std::uint64_t word = words[page / per_word].load(std::memory_order_relaxed);
-    if (word == (word & 0xffff) * in_all) add(static_cast<state>(word), per_word);
-    else
-      for (std::size_t i = 0; i < per_word; i++) add(at(page + i), 1);
+    if (last == used && ++used <= found.size()) found[last] = s;
+    if (used <= found.size()) found[last] += share(1, 0);
   }
   unplaced.store(static_cast<std::uint16_t>(without_place), std::memory_order_relaxed);
   for (std::size_t i = 0; i < found.size(); i++)
     shares[i].store(used <= found.size() ? found[i] : 0, std::memory_order_relaxed);
-  all.store(same ? first : mixed, std::memory_order_relaxed);
+  all.store(used == 1 ? static_cast<state>(found[0] & 0xffff) : mixed, std::memory_order_relaxed);
 }
 
 template <class F>
@@ -167,12 +191,6 @@ bool regions::chunk::for_each_share(F&& f) const {
   for (const std::uint32_t s : seen)
     if (s >> 16 != 0) f(s >> 16, static_cast<state>(s & 0xffff));
   return true;
-}
-
-void regions::chunk::forget() {
-  std::lock_guard guard(lock);
-  for (atomic<std::uint64_t>& w : words) w.store(0, std::memory_order_relaxed);
-  sum_up();
 }
 
 // Chunks that lie on one node are one look each, whole chunks that lie on several one for each node; elsewhere four
@@ -275,18 +293,29 @@ bool regions::ask(chunk& c, std::size_t first, std::size_t end, asked_by who) {
       return false;
     }
     std::lock_guard guard(c.lock);
-    for (std::size_t i = 0; i < n; i++) c.set(numbers[i], state_of(nodes[i]));
+    chunk::outcome out;
+    for (std::size_t i = 0; i < n;) {
+      const std::size_t from = i;
+      while (++i < n && nodes[i] == nodes[from] && numbers[i] == numbers[from] + (i - from)) {}
+      c.set(numbers[from], numbers[i - 1] + std::size_t{1}, state_of(nodes[from]), false, out);
+    }
     c.asked_at.store(barriers, std::memory_order_relaxed);
-    c.sum_up();
+    end_change(c, out);
   }
   return true;
 }
 
+// By who holds the lock.
+void regions::end_change(chunk& c, const chunk::outcome& out) {
+  if (out.uncounted) c.count_all();
+  if (out.lost) changes_.note_change();
+}
+
 void regions::set_all(chunk& c, std::size_t first, std::size_t end, state s, bool only_unplaced) {
   std::lock_guard guard(c.lock);
-  for (; first < end; first++)
-    if (!only_unplaced || c.at(first) < first_node) c.set(first, s);
-  c.sum_up();
+  chunk::outcome out;
+  c.set(first, end, s, only_unplaced, out);
+  end_change(c, out);
 }
 
 void regions::placed(std::uintptr_t first, std::uint64_t bytes, int node) {
@@ -305,6 +334,8 @@ void regions::placed(std::uintptr_t first, std::uint64_t bytes, int node) {
 void regions::placed_by_system(std::uintptr_t first, std::uint64_t bytes, int os_node) {
   placed(first, bytes, node_in(state_of(os_node)));
 }
+
+void regions::forget(chunk& c) { set_all(c, 0, pages_per_chunk, never_asked, false); }
 
 // One of each chunk's in turn; where a chunk has only a few that are known, the first one behind a random one. Returns
 // how many.
@@ -338,7 +369,7 @@ void regions::look_again() {
   const std::size_t n = choose_pages(pages, of, believed);
   if (n == 0 || !os_.nodes_of({pages.data(), n}, {nodes.data(), n})) return;
   for (std::size_t i = 0; i < n; i++)
-    if (state_of(nodes[i]) != believed[i]) of[i]->forget();
+    if (state_of(nodes[i]) != believed[i]) forget(*of[i]);
 }
 
 void tell_all_regions(const void* first, std::size_t bytes, int os_node) {

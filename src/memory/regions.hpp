@@ -5,6 +5,7 @@
 #include "base/base.hpp"
 #include "memory/debts.hpp"
 #include "memory/pools.hpp"
+#include "memory/remembered.hpp"
 #include "os/os.hpp"
 
 #include <array>
@@ -63,6 +64,14 @@ class regions {
     const chunk* const c = chunk_of(address);
     return c == nullptr ? place_unknown : node_in(c->at(page_in_chunk(address)));
   }
+
+  // Who has found that all bytes of a range or of a tile lie on one node has that remembered under their name
+  // (remembered::name). It is told then until a page that was known has another place, or none. Any thread; some 5 ns.
+  // `since`: what changes() said before it looked.
+  int remembered_node(std::uint64_t name) const { return remembered_.find(name, changes()); }
+  void remember(std::uint64_t name, int node, std::uint64_t since) { remembered_.keep(name, node, since); }
+  // How often a page that was known has got another place, or none, and 1.
+  std::uint64_t changes() const { return changes_.now(); }
 
   // A task is about to read it, or has: the system is asked about pages that nobody has asked about. Those that nobody
   // has touched stay unknown, and are asked about again when a task has written them, or after a barrier.
@@ -123,10 +132,21 @@ class regions {
       return static_cast<state>(words[page / per_word].load(std::memory_order_relaxed) >> shift_of(page));
     }
     static unsigned shift_of(std::size_t page) { return static_cast<unsigned>(16 * (page % per_word)); }
-    // By who holds the lock.
-    void set(std::size_t page, state s);
-    void sum_up();
-    void forget();
+    // What comes of changes by who holds the lock.
+    struct outcome {
+      bool lost = false;       // a page that had a place has another one now, or none
+      bool uncounted = false;  // the summary has not followed
+    };
+    void set(std::size_t first_page, std::size_t end_page, state s, bool only_unplaced, outcome&);
+
+    // In shares there is one for all states without a place.
+    static state counted_as(state s) { return s < first_node ? never_asked : s; }
+    static constexpr std::uint32_t share(std::size_t pages, state s) {
+      return static_cast<std::uint32_t>(pages << 16 | s);
+    }
+    // So many pages that were this are that now. False: there are more states than shares.
+    bool count(state was, state is, std::size_t pages);
+    void count_all();
 
     // Calls f(pages, state) for each state, the unplaced ones together, if the chunk has few, and nobody changes it.
     // False: look at the pages.
@@ -137,7 +157,7 @@ class regions {
     atomic<state> all{never_asked};  // what all pages are, or `mixed`
     atomic<std::uint16_t> unplaced{pages_per_chunk};
     // How many pages there are of which state: count << 16 | state. All zero if there are more states than that.
-    std::array<atomic<std::uint32_t>, 16> shares{};
+    std::array<atomic<std::uint32_t>, 16> shares{atomic<std::uint32_t>(share(pages_per_chunk, never_asked))};
     atomic<std::uint32_t> asked_at{0};  // how many barriers there had been when absent pages were last asked about
     atomic<debts_of_chunk*> debts{nullptr};  // null: all its uses were at home
     spin_lock lock;
@@ -175,6 +195,8 @@ class regions {
   bool is_to_be_asked(const chunk&, state, asked_by) const;
   std::size_t choose_pages(std::span<const void*> pages, std::span<chunk*> of, std::span<state> believed);
   bool ask(chunk&, std::size_t first_page, std::size_t end_page, asked_by);
+  void forget(chunk&);
+  void end_change(chunk&, const chunk::outcome&);
   void set_all(chunk&, std::size_t first_page, std::size_t end_page, state, bool only_unplaced);
   state state_of(int os_node) const;
   debts_of_chunk* debts_of(chunk&);
@@ -199,6 +221,8 @@ class regions {
   const bool several_nodes_, pretends_;
   atomic<bool> system_tells_;
   atomic<std::uint32_t> barriers_{0};
+  change_count<> changes_;
+  remembered remembered_;
   std::array<atomic<branch*>, fan_out> root_{};
   mutable std::mutex growth_;  // who adds to the tree holds it
   std::vector<std::unique_ptr<leaf>> leaves_;

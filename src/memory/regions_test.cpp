@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -229,17 +231,78 @@ TEST(regions, hear_of_pages_that_were_moved) {
   EXPECT_EQ(pretended.node_of(base), place_unknown) << "nothing has moved between nodes that are not there";
 }
 
-// Against a map of pages.
-TEST(regions, random_ranges_are_told_as_they_were_placed) {
+// An answer that was remembered holds until a page that was known has another place, or none.
+TEST(regions, remember_until_what_was_known_has_changed) {
+  fake_backend os;
+  regions r(os, {0, 1});
+  const std::uint64_t page = r.page_bytes(), name = remembered::name(base, 8 * page);
+  r.placed(base, 8 * page, 1);
+  r.remember(name, 1, r.changes());
+  EXPECT_EQ(r.remembered_node(name), 1);
+  os.node_of_page[at(base + 100 * page)] = 0;
+  r.read(base + 100 * page, page);
+  r.placed(base, 8 * page, 1);
+  r.placed(base + 8 * page, 8 * page, 0);
+  r.placed(base + 200 * page, page, place_unknown);
+  EXPECT_EQ(r.remembered_node(name), 1) << "it has become known where others lie, and nothing else";
+  r.placed(base + 3 * page, page, 0);
+  EXPECT_EQ(r.remembered_node(name), place_unknown);
+  r.remember(name, 1, r.changes());
+  r.placed(base + 3 * page, page, place_unknown);
+  EXPECT_EQ(r.remembered_node(name), place_unknown);
+  const std::uint64_t before = r.changes();
+  r.placed(base + 4 * page, page, 0);
+  r.remember(name, 1, before);
+  EXPECT_EQ(r.remembered_node(name), place_unknown) << "what was looked up before it changed";
+}
+
+TEST(regions, remember_nothing_of_what_a_barrier_has_forgotten) {
+  fake_backend os;
+  regions r(os, {0, 1});
+  const std::uint64_t page = r.page_bytes(), name = remembered::name(base, 8 * page);
+  for (std::uint64_t p = 0; p < 8; p++) os.node_of_page[at(base + p * page)] = 0;
+  r.read(base, 8 * page);
+  r.remember(name, 0, r.changes());
+  wait_for_look();
+  r.look_again();
+  EXPECT_EQ(r.remembered_node(name), 0) << "nothing has moved";
+  for (auto& [p, node] : os.node_of_page) node = 1;  // freed, and allocated again
+  wait_for_look();
+  r.look_again();
+  EXPECT_EQ(r.remembered_node(name), place_unknown);
+}
+
+TEST(regions, remember_nothing_of_pages_that_were_moved) {
+  fake_backend os;
+  regions r(os, {10, 11});
+  const std::uint64_t page = r.page_bytes(), name = remembered::name(base, 8 * page);
+  const std::vector<misplaced_page> one{{base + 2 * page, 0, 1, 1000}};
+  for (const int became : {11, -ENOENT}) {
+    r.placed(base, 8 * page, 0);
+    r.remember(name, 0, r.changes());
+    EXPECT_EQ(r.have_moved(one, std::vector<int>{became}), became == 11 ? 1u : 0u);
+    EXPECT_EQ(r.remembered_node(name), place_unknown) << became;
+  }
+  r.remember(name, 0, r.changes());
+  tell_all_regions(at(base + page), page, 11);
+  EXPECT_EQ(r.remembered_node(name), place_unknown);
+}
+
+// Against a map of pages; with more nodes than a chunk's summary has room for, too.
+class random_regions : public testing::TestWithParam<int> {};
+TEST_P(random_regions, ranges_are_told_as_they_were_placed) {
   std::mt19937 random(seed_of_test("WEIR_REGIONS_SEED"));
   fake_backend os;
-  regions r(os, {0, 1, 2, 3, 4});
+  const unsigned nodes = static_cast<unsigned>(GetParam());
+  std::vector<int> os_nodes(nodes);
+  std::iota(os_nodes.begin(), os_nodes.end(), 0);
+  regions r(os, os_nodes);
   const std::uint64_t page = r.page_bytes(), pages = 4 * regions::pages_per_chunk;
   std::vector<int> expected(pages, place_unknown);
   for (int round = 0; round < 2000; round++) {
     const std::uint64_t first = random() % pages,
                         count = 1 + random() % std::min<std::uint64_t>(pages - first, round % 10 == 0 ? pages : 20);
-    const int node = static_cast<int>(random() % 6) - 1;
+    const int node = static_cast<int>(random() % (nodes + 1)) - 1;
     r.placed(base + first * page, count * page, node);
     std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(first), count, node);
     const std::uint64_t from = random() % (pages * page), bytes = random() % (pages * page - from);
@@ -252,8 +315,13 @@ TEST(regions, random_ranges_are_told_as_they_were_placed) {
     if (bytes != 0) {
       ASSERT_EQ(told, wanted) << "round " << round << ", " << from << " + " << bytes;
     }
+    wanted.clear();
+    const std::uint64_t chunk = random() % 4 * regions::pages_per_chunk;
+    for (std::uint64_t p = chunk; p < chunk + regions::pages_per_chunk; p++) wanted[expected[p]] += page;
+    ASSERT_EQ(parts_of(r, base + chunk * page, r.chunk_bytes()), wanted) << "round " << round << ", by its summary";
   }
 }
+INSTANTIATE_TEST_SUITE_P(nodes, random_regions, testing::Values(2, 5, 15, 16, 17, 40));
 
 // Threads write and read the same chunks at once: what they are told adds up, and names only nodes that somebody
 // wrote.
@@ -287,6 +355,38 @@ TEST(regions, threads_at_once) {
   EXPECT_EQ(wrong.load(std::memory_order_relaxed), 0u);
   r.written(base, pages * page, 0);  // what nobody has written
   EXPECT_EQ(parts_of(r, base, pages * page).count(place_unknown), 0u);
+}
+
+// Each thread moves a range of its own, and all remember where all of them lie: no thread is told of where its own has
+// been before.
+TEST(regions, threads_remember_while_others_move) {
+  const unsigned seed = seed_of_test("WEIR_REGIONS_SEED");
+  fake_backend os;
+  regions r(os, {0, 1, 2, 3});
+  constexpr unsigned threads = 4;
+  const std::uint64_t bytes = 16 * r.page_bytes();
+  const auto first = [&](std::uint64_t i) { return base + i * bytes; };
+  const auto name = [&](std::uint64_t i) { return remembered::name(first(i), bytes); };
+  atomic<std::uint64_t> wrong{0};
+  std::vector<std::thread> all;
+  for (unsigned t = 0; t < threads; t++)
+    all.emplace_back([&, t] {
+      std::mt19937 random(seed + t);
+      int mine = place_unknown;
+      for (int round = 0; round < 20'000; round++) {
+        if (random() % 8 == 0) r.placed(first(t), bytes, mine = static_cast<int>(random() % 5) - 1);
+        const int told = r.remembered_node(name(t));
+        if (told != place_unknown && told != mine) wrong.fetch_add(1, std::memory_order_relaxed);
+        const std::uint64_t i = random() % threads, since = r.changes();
+        const by_node found = parts_of(r, first(i), bytes);
+        if (found.size() == 1 && found.begin()->first >= 0) r.remember(name(i), found.begin()->first, since);
+      }
+    });
+  for (std::thread& t : all) t.join();
+  EXPECT_EQ(wrong.load(std::memory_order_relaxed), 0u);
+  r.placed(first(0), bytes, 2);
+  r.remember(name(0), 2, r.changes());
+  EXPECT_EQ(r.remembered_node(name(0)), 2);
 }
 
 }  // namespace

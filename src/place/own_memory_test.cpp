@@ -3,6 +3,8 @@
 
 #include "place/test_task.hpp"
 
+#include <cstdio>
+#include <random>
 #include <set>
 
 namespace weir::place {
@@ -146,6 +148,72 @@ TEST_F(own_memory, of_a_tile_lies_where_its_rows_do) {
     again[node] += bytes;
   });
   EXPECT_EQ(again, read);
+}
+
+// What was found once is remembered: never beyond a change of what was known, whatever is named.
+TEST_F(own_memory, is_found_where_it_is_by_then) {
+  const char* const given = std::getenv("WEIR_OWN_MEMORY_SEED");
+  const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device()();
+  std::printf("WEIR_OWN_MEMORY_SEED=%u\n", seed);
+  std::mt19937 random(seed);
+  const std::uint64_t page = known.page_bytes(), stride = 3 * page / 2, pages_in_all = 3 * 512;
+  lies_on(1, 0, pages_in_all);
+  std::vector<range> named;
+  for (unsigned i = 0; i < 40; i++) {
+    const std::uintptr_t first = base + random() % 500 * page + random() % page;
+    if (i % 2 == 0) named.push_back({first, 1 + random() % (400 * page), access_mode::in});
+    else named.push_back({first, (1 + random() % 300) * 512, access_mode::inout, 512, stride, base});
+  }
+  using by_node = std::map<int, std::uint64_t>;
+  for (int round = 0; round < 2000; round++) {
+    test_task t({}, {}, {named[random() % named.size()]});
+    by_node expected, found, noted;
+    flow::for_each_input(&known, t.get(), [&](std::uint64_t bytes, int node) { expected[node] += bytes; });
+    const bool any_unknown = expected.contains(detail::node_unknown);
+    flow::user_places places;
+    places.find(known, t.get());
+    places.for_each([&](std::uint64_t bytes, int node, bool, bool) { found[node] += bytes; });
+    // Pretended pages that somebody reads are on node 0; those that are to be written are nowhere yet.
+    if (!any_unknown) {
+      ASSERT_EQ(found, expected) << "round " << round;
+    }
+    flow::note_user_memory(known, t.get(), 3,
+                           [&](std::uint64_t bytes, int node, bool, bool) { noted[node] += bytes; });
+    ASSERT_FALSE(noted.contains(detail::node_unknown)) << "round " << round;
+    expected.clear();
+    flow::for_each_input(&known, t.get(), [&](std::uint64_t bytes, int node) { expected[node] += bytes; });
+    ASSERT_EQ(noted, expected) << "round " << round;
+    if (random() % 4 != 0) continue;
+    const std::uint64_t from = random() % pages_in_all,
+                        count = 1 + random() % (random() % 8 == 0 ? pages_in_all - from : 4);
+    // Often all of them again, so that there is something to be remembered.
+    if (random() % 3 == 0) lies_on(static_cast<int>(random() % 4), 0, pages_in_all);
+    else lies_on(static_cast<int>(random() % 5) - 1, from, std::min(count, pages_in_all - from));
+  }
+}
+
+TEST_F(own_memory, that_is_remembered_is_not_looked_up) {
+  const std::uint64_t page = known.page_bytes(), stride = 8 * page;
+  lies_on(1, 0, 64 * 8 - 8);
+  const range tile{base + page, 63 * 128, access_mode::inout, 128, stride, base};
+  const std::uint64_t name = memory::remembered::name(tile.first, tile.bytes, stride, 128);
+  EXPECT_EQ(known.remembered_node(name), detail::node_unknown);
+  test_task t({}, {}, {tile});
+  const auto node_found = [&] {
+    flow::user_places found;
+    found.find(known, t.get());
+    int on = detail::node_unknown;
+    found.for_each([&](std::uint64_t bytes, int node, bool, bool) { on = bytes == tile.bytes ? node : on; });
+    return on;
+  };
+  EXPECT_EQ(node_found(), 1);
+  EXPECT_EQ(known.remembered_node(name), 1);
+  known.remember(name, 3, known.changes());
+  EXPECT_EQ(node_found(), 3) << "it is not looked up";
+  lies_on(2, 64 * 8 - 1, 1);
+  EXPECT_EQ(node_found(), 3) << "nothing that was known has changed";
+  lies_on(3, 64 * 8 - 1, 1);
+  EXPECT_EQ(node_found(), 1);
 }
 
 // Rows that are shorter than pages: all between the first and the last byte counts.

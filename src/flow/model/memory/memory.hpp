@@ -49,7 +49,11 @@ class pools {
   bool nothing_is_in_use() const { return true; }  // `live` is what tests look at
 };
 
-// Nobody asks where user memory lies.
+// Nobody asks where user memory lies, nor remembers it.
+struct remembered {
+  static std::uint64_t name(std::uintptr_t, std::uint64_t) { return 0; }
+  static std::uint64_t name(std::uintptr_t, std::uint64_t, std::uint64_t, std::uint64_t) { return 0; }
+};
 class regions {
  public:
   regions(os::memory_backend&, const std::vector<int>&) {}
@@ -57,6 +61,9 @@ class regions {
   void for_each_part(std::uintptr_t, std::uint64_t bytes, F&& f) const {
     f(bytes, place_unknown);
   }
+  std::uint64_t changes() const { return 1; }
+  int remembered_node(std::uint64_t) const { return place_unknown; }
+  void remember(std::uint64_t, int, std::uint64_t) {}
   std::size_t page_bytes() const { return 4096; }
   void read(std::uintptr_t, std::uint64_t) {}
   void before_write(std::uintptr_t, std::uint64_t) {}
