@@ -92,7 +92,9 @@ TEST_P(random_windows, as_in_sequence) {
             std::to_string(o.workers) + ", backlog " + std::to_string(o.backlog);
       fresh.emplace();
       rt.emplace(o);
-      if (nodes_of_guest() != 0) ASSERT_EQ(rt->nodes(), nodes_of_guest());
+      if (nodes_of_guest() != 0) {
+        ASSERT_EQ(rt->nodes(), nodes_of_guest());
+      }
     }
     const std::string wrong = run_program(*rt, p, *fresh);
     ASSERT_TRUE(wrong.empty()) << wrong << "; " << name << ", " << how << "\n" << p.text();
