@@ -245,8 +245,11 @@ class policy {
   // How many tasks it wants to see together before they are placed; 0: none, or no more. A window ends earlier when
   // half of its tasks have come since the last one that was the first to name what it writes, when a thread waits that
   // would create others, when workers have been idle for as long as a plan can save, and when workers are idle and
-  // nobody creates any. Asked at first, after each window, and, if there were to be no more, by idle workers. Those that a program places itself, tasks without data and stages of streams are never among them.
+  // nobody creates any. Asked at first, after each window, and, if there were to be no more and joins() is overridden,
+  // by idle workers. Tasks that a program places itself, tasks without data and stages of streams are in none.
   virtual std::size_t window() const { return 0; }
+  // Whether tasks that name no memory of the program's own (weir::ref) are seen in windows. Asked once, at first.
+  virtual bool sees_tasks_on_data() const { return true; }
   // While windows are wanted: whether this task is to be seen in one. By who creates it, before it is known what it
   // waits for. Of others place() is asked when they are ready. If there are to be no more windows since, the one that
   // is open ends without created().

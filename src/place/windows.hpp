@@ -32,7 +32,7 @@ class windows {
   bool wants(const flow::frame& f) const {
     constexpr std::uint8_t others = flow::frame::has_streams | flow::frame::of_graph;
     return most_.load(std::memory_order_relaxed) != 0 && f.affinity == detail::node_unknown && !f.required &&
-           !f.has_no_data() && (f.unusual & others) == 0;
+           !f.has_no_data() && (f.unusual & others) == 0 && (sees_data_ || flow::names_user_memory(&f));
   }
   // Of one that is wanted: whether the policy wants to see it. `wake`: the window that is open is over.
   bool joins(flow::frame& f, bool& wake) { return !chooses_ || ask_joins(f, wake); }
@@ -63,7 +63,8 @@ class windows {
   // Whether somebody is to look at the window now. `idle`: so many workers have nothing to do. Ready tasks are not
   // kept from them for longer than it takes all tasks of the window to read everything from other nodes some times:
   // that is what a plan can save; no longer than it takes to see that nobody creates any; and not at all if all workers
-  // are idle and somebody waits, for nobody creates others then. `look_again_ns`: where it is not due, when it will be if nothing is created.
+  // are idle and somebody waits, for nobody creates others then. `look_again_ns`: where it is not due, when it will be
+  // if nothing is created.
   static constexpr std::uint64_t never_ns = ~std::uint64_t{0};
   bool is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns);
   // Shows the policy the window. True: it has, and tasks that are placed now and ready are in `ready`. One thread at a
@@ -128,6 +129,7 @@ class windows {
   policy& policy_;
   const policy_machine& machine_;
   const bool chooses_;
+  const bool sees_data_ = policy_.sees_tasks_on_data();
   const bool recognises_ = policy_.recognises();
   const int workers_ = static_cast<int>(machine_.node_of_worker.size());
   double far_ns_per_byte_ = 0;  // more than at home, on average

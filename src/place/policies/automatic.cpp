@@ -40,6 +40,7 @@ class automatic final : public policy {
   }
 
   std::size_t window() const override { return looks_.load(std::memory_order_relaxed) ? plans_.window() : 0; }
+  bool sees_tasks_on_data() const override { return false; }
   bool joins(const task_view& task) override {
     if (!looks_.load(std::memory_order_relaxed) || !note_memory(*named_, task)) return false;
     if (named_->tasks() > 1 && !named_->is_uneven()) end_looking();
