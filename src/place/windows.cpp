@@ -153,6 +153,7 @@ windows::taken windows::take() {
   size_.store(0, std::memory_order_relaxed);
   misplaced_ns_.store(0, std::memory_order_relaxed);
   waited_since_ns_.store(0, std::memory_order_relaxed);
+  size_then_.store(0, std::memory_order_relaxed);
   cut_.store(false, std::memory_order_relaxed);
   return t;
 }
