@@ -99,6 +99,7 @@ void write_trace(runtime_state& s) {
   trace::about a{.policy = s.policy_name, .machine = s.machine.name, .nodes = s.machine.node_count(), .bound = s.engine.bound()};
   for (const int c : s.cpus.worker_cpus()) a.worker_nodes.push_back(s.machine.cpus[static_cast<std::size_t>(c)].node);
   a.worker_cpus = machine::bindings(s.machine, s.cpus.worker_cpus());
+  a.chosen = s.engine.scheduler().policy().object->explanation();
   s.recorder->write(a);
 }
 

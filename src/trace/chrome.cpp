@@ -209,6 +209,7 @@ class writer : public visitor {
          << ",\"worker_nodes\":[";
     for (std::size_t w = 0; w < about_.worker_nodes.size(); w++) out_ << (w == 0 ? "" : ",") << about_.worker_nodes[w];
     out_ << "]";
+    if (!about_.chosen.empty()) out_ << ",\"chosen\":" << json_string(about_.chosen);
     matrix("bytes_read", logs, &log::reads);
     matrix("bytes_written", logs, &log::writes);
     out_ << "},\n\"displayTimeUnit\":\"ns\",\n\"traceEvents\":[";

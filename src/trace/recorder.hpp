@@ -15,6 +15,7 @@ struct about {
   std::vector<int> worker_nodes;  // by worker
   std::vector<std::vector<int>> worker_cpus;  // that each is bound to, the system's numbers, for names
   bool bound = false;
+  std::string chosen;  // by the policy, and why: lines
 };
 
 // What a file says about itself: `format` and `version` in "otherData". Readers refuse other versions.

@@ -53,6 +53,32 @@ struct trace_api : testing::Test {
 
 using edge_map = std::map<std::string, std::set<std::string>>;
 
+// With quotes and line ends, as JSON has them.
+class explaining final : public policy {
+ public:
+  std::string explanation() const override { return "first: \"one\"\nsecond"; }
+};
+const policy_registration<explaining> here("explaining-in-traces");
+
+TEST_F(trace_api, what_the_policy_has_chosen) {
+  {
+    runtime_options o = options(1);
+    o.policy = "explaining-in-traces";
+    runtime rt(o);
+    EXPECT_EQ(rt.stats().policy_explanation, "first: \"one\"\nsecond");
+  }
+  EXPECT_EQ(read()["otherData"]["chosen"], "first: \"one\"\nsecond");
+}
+
+TEST_F(trace_api, says_nothing_where_there_was_no_choice) {
+  {
+    runtime_options o = options(1);
+    o.policy = "local";
+    runtime rt(o);
+  }
+  EXPECT_FALSE(read()["otherData"].contains("chosen"));
+}
+
 TEST_F(trace_api, dependences_through_data) {
   {
     runtime rt(options(2));

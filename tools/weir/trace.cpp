@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <ranges>
+#include <string_view>
 
 namespace weir::tools {
 namespace {
@@ -48,6 +50,8 @@ std::string header_text(const trace_summary& s) {
   std::string text = fmt::format("policy {}, {} on {} ({}): {} in {}\n", a.policy, plural(a.workers, "worker"),
                                  plural(a.nodes, "node"), a.machine, plural(s.all().count, "task"),
                                  time_text(static_cast<double>(s.span_ns())));
+  for (const auto line : std::views::split(a.chosen, '\n'))
+    if (!line.empty()) text += fmt::format("chosen: {}\n", std::string_view(line.begin(), line.end()));
   if (a.tasks_lost > 0)
     text += fmt::format("incomplete: {} ran besides, and found no room in the trace\n", plural(a.tasks_lost, "task"));
   return text;
@@ -162,6 +166,7 @@ nlohmann::ordered_json totals_json(const task_totals& t) {
 std::string summary_json(const trace_summary& s) {
   const trace_about& a = s.about();
   nlohmann::ordered_json j = {{"policy", a.policy}, {"machine", a.machine}, {"nodes", a.nodes}, {"workers", a.workers}, {"tasks_lost", a.tasks_lost}, {"span_ns", s.span_ns()}};
+  if (!a.chosen.empty()) j["chosen"] = a.chosen;
   j["all"] = totals_json(s.all());
   for (const named_totals* row : by_total(s)) {
     nlohmann::ordered_json t = {{"name", row->first}};

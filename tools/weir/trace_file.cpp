@@ -62,6 +62,7 @@ trace_about about_of(const std::string& path, const json& j) {
     trace_about a;
     j.at("policy").get_to(a.policy);
     j.at("machine").get_to(a.machine);
+    a.chosen = j.value("chosen", "");
     j.at("nodes").get_to(a.nodes);
     j.at("workers").get_to(a.workers);
     j.at("tasks").get_to(a.tasks);

@@ -11,7 +11,7 @@ namespace weir::tools {
 
 // What "otherData" says.
 struct trace_about {
-  std::string policy, machine;
+  std::string policy, machine, chosen;
   int nodes = 0, workers = 0;
   std::uint64_t tasks = 0, tasks_lost = 0, run_ns = 0;
   std::vector<int> worker_nodes;                                     // by worker
