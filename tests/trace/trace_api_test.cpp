@@ -65,6 +65,7 @@ TEST_F(trace_api, what_the_policy_has_chosen) {
     runtime_options o = options(1);
     o.policy = "explaining-in-traces";
     runtime rt(o);
+    rt.spawn([] {});
     EXPECT_EQ(rt.stats().policy_explanation, "first: \"one\"\nsecond");
   }
   EXPECT_EQ(read()["otherData"]["chosen"], "first: \"one\"\nsecond");
@@ -75,6 +76,7 @@ TEST_F(trace_api, says_nothing_where_there_was_no_choice) {
     runtime_options o = options(1);
     o.policy = "local";
     runtime rt(o);
+    rt.spawn([] {});
   }
   EXPECT_FALSE(read()["otherData"].contains("chosen"));
 }
