@@ -14,8 +14,8 @@
 namespace weir::memory {
 namespace {
 
-constexpr std::uintptr_t base = std::uintptr_t{1} << 40;
-std::uint64_t name_of(std::uint64_t i) { return remembered::name(base + 4096 * i, 8192); }
+constexpr std::uintptr_t first_of_all = std::uintptr_t{1} << 40;
+std::uint64_t name_of(std::uint64_t i) { return remembered::name(first_of_all + 4096 * i, 8192); }
 
 TEST(remembered, is_what_was_kept_at_that_time) {
   fake_backend os;
@@ -41,12 +41,12 @@ TEST(remembered, is_what_was_kept_at_that_time) {
 }
 
 TEST(remembered, ranges_and_tiles_have_names_of_their_own) {
-  const std::uint64_t tile = remembered::name(base, 4096, 1024, 64);
-  EXPECT_NE(tile, remembered::name(base, 4096));
-  EXPECT_NE(tile, remembered::name(base + 64, 4096, 1024, 64));
-  EXPECT_NE(tile, remembered::name(base, 8192, 1024, 64));
-  EXPECT_NE(tile, remembered::name(base, 4096, 2048, 64));
-  EXPECT_NE(tile, remembered::name(base, 4096, 1024, 128));
+  const std::uint64_t tile = remembered::name(first_of_all, 4096, 1024, 64);
+  EXPECT_NE(tile, remembered::name(first_of_all, 4096));
+  EXPECT_NE(tile, remembered::name(first_of_all + 64, 4096, 1024, 64));
+  EXPECT_NE(tile, remembered::name(first_of_all, 8192, 1024, 64));
+  EXPECT_NE(tile, remembered::name(first_of_all, 4096, 2048, 64));
+  EXPECT_NE(tile, remembered::name(first_of_all, 4096, 1024, 128));
 }
 
 TEST(remembered, without_memory_nothing_is) {

@@ -28,7 +28,7 @@ double local_ns_per_byte(const policy_machine& m) {
 constexpr std::size_t usual_sources = 3;
 
 // Tasks, some 100 ns each, of which a task of four accesses has its first four lines in no cache.
-constexpr std::size_t looked_ahead = 8;
+constexpr std::size_t tasks_fetched_ahead = 8;
 void prefetch(const flow::frame* f) {
   constexpr std::size_t lines = 4, line_bytes = 64;
   for (std::size_t i = 0; i < lines; i++) __builtin_prefetch(reinterpret_cast<const char*>(f) + i * line_bytes);
@@ -75,7 +75,7 @@ window_builder::window_builder(const policy_machine& m, memory::regions* known,
   std::copy(nodes.begin(), nodes.end(), made_.nodes_.begin());
   made_.links_.reserve(usual_sources * frames.size());
   for (std::uint32_t i = 0; i < frames.size(); i++) {
-    if (i + looked_ahead < frames.size()) prefetch(frames[i + looked_ahead]);
+    if (i + tasks_fetched_ahead < frames.size()) prefetch(frames[i + tasks_fetched_ahead]);
     add_all_of(i, *frames[i]);
   }
 }

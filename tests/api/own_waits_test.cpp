@@ -226,7 +226,7 @@ TEST_P(own_waits, a_circle_of_scopes_is_an_error) {
   WEIR_EXPECT_CONTAINS(message, "waits for what can only happen when it has ended");
 }
 
-TEST_P(own_waits, many_parents_at_once) {
+void many_parents_wait(runtime& rt) {
   std::vector<int> x(20);
   std::atomic<int> caught{0};
   for (int& e : x)
@@ -243,6 +243,17 @@ TEST_P(own_waits, many_parents_at_once) {
   EXPECT_NO_THROW(rt.wait());
   EXPECT_EQ(caught, 20);
   EXPECT_EQ(std::accumulate(x.begin(), x.end(), 0), 20);
+}
+
+TEST_P(own_waits, many_parents_at_once) { many_parents_wait(rt); }
+
+// They come all at once, so the waits of most lie below others on a stack.
+TEST(own_waits_in_windows, many_parents_at_once) {
+  for (const int workers : {1, 2, 4}) {
+    watchdog dog(60, "a task that waits for itself");
+    runtime rt({.workers = workers, .policy = "partition-follow", .machine = "nodes:2 cpus:2"});
+    many_parents_wait(rt);
+  }
 }
 
 }  // namespace

@@ -106,7 +106,12 @@ TEST_P(random_windows, as_in_sequence) {
               static_cast<unsigned long long>(windows), static_cast<unsigned long long>(recognised));
   if (numbers.count >= 20) {
     EXPECT_GT(windows, 0u);
-    EXPECT_EQ(recognised > 0, GetParam() == "partition-window");
+  }
+  // A few runtimes may all have been told to recognise nothing.
+  if (GetParam() != "partition-window") {
+    EXPECT_EQ(recognised, 0u);
+  } else if (numbers.count >= 200) {
+    EXPECT_GT(recognised, 0u);
   }
 }
 

@@ -133,6 +133,8 @@ std::string engine::give_up(slot& s) {
   });
   if (!stuck() || scheduler_.sleep.wake_epoch() != epoch) return {};
   const bool nested = nested_waiters_.load(std::memory_order_relaxed) > 0;
+  // The innermost waits first: those around them, which are not counted before they sleep, can perhaps go on then.
+  if (nested && release_scopes(waiting)) return {};
   const std::vector<frame*> lost = next_to_give_up(waiting, nested);
   if (lost.empty()) {
     if (!release_scopes(waiting)) give_up_a_wait(running);
