@@ -1,10 +1,8 @@
-// A policy whose window never is full. One worker creates all tasks; the other one has a task until the window is
-// looked at, so that nobody is idle before that.
+// A policy whose window never is full, and waits until somebody waits for the tasks in it.
 #include <bench/partition/whole_program.hpp>
 
 #include <bench/common/task_names.hpp>
 
-#include <atomic>
 #include <mutex>
 
 namespace weir::bench {
@@ -15,8 +13,7 @@ class onlooker final : public policy {
   static constexpr const char* name = "bench-onlooker";
   static inline policy_machine machine_of_last;
   static inline whole_program seen;
-  static inline bool seen_before = false;       // a window that was not the first
-  static inline std::atomic<bool> has_seen{false};
+  static inline int windows = 0;
 
   static void register_once() {
     static std::once_flag once;
@@ -24,18 +21,17 @@ class onlooker final : public policy {
   }
   static void forget() {
     seen = {};
-    seen_before = false;
-    has_seen = false;
+    windows = 0;
   }
 
   void begin(const policy_machine& m) override {
     policy::begin(m);
     machine_of_last = m;
   }
-  std::size_t window() const override { return has_seen ? 0 : most_tasks; }
+  std::size_t window() const override { return windows > 0 ? 0 : most_tasks; }
+  bool waits_for_creators() const override { return true; }
   void created(task_window& w) override {
-    seen_before = seen_before || has_seen.exchange(true);
-    has_seen.notify_all();
+    windows++;
     for (const task_window::bond& b : w.bonds()) seen.bytes_there += b.bytes;
     number_tasks(w);
   }
@@ -70,15 +66,8 @@ whole_program see_all_of(const kernel& k, const configuration& c) {
   runtime rt({.workers = 2, .policy = onlooker::name, .machine = "nodes:2 cpus:1"});
   const std::unique_ptr<instance> i = k.make(r.problem);
   i->prepare(rt);
-  std::atomic<bool> has_begun{false};
-  rt.spawn({.name = "keeps a worker busy", .affinity = require(1)}, [&] {
-    has_begun = true;
-    has_begun.notify_all();
-    onlooker::has_seen.wait(false);
-  });
-  has_begun.wait(false);
   i->run(rt);
-  if (onlooker::seen_before || onlooker::seen.bytes.size() != names.size())
+  if (onlooker::windows > 1 || onlooker::seen.bytes.size() != names.size())
     throw error(std::string(k.name) + ": its tasks were not all seen at once: " +
                 std::to_string(onlooker::seen.bytes.size()) + " of " + std::to_string(names.size()));
   return std::move(onlooker::seen);

@@ -153,9 +153,12 @@ class task_window {
   void keep_from(std::size_t i);
   std::size_t kept_from() const { return kept_from_; }
   // Memory of the program's own is to go where its tasks were placed (policy::migrates()). Under a policy that sees
-  // windows none is moved before it has said so: arrays that lie well would only be disturbed.
-  void move_memory() { moves_memory_ = true; }
-  bool moves_memory() const { return moves_memory_; }
+  // windows none is moved before it has said so: arrays that lie well would only be disturbed. `uses`: how often what
+  // its tasks use from elsewhere is expected to be used in all. If more than once, all of that counts as lost already,
+  // so that pages move before the first use; else each use counts when it comes.
+  void move_memory(std::uint32_t uses = 1) { moving_uses_ = uses; }
+  std::uint32_t moving_uses() const { return moving_uses_; }
+  bool moves_memory() const { return moving_uses_ != 0; }
 
  private:
   friend class place::window_builder;
@@ -167,7 +170,7 @@ class task_window {
   std::vector<bond> bonds_;
   std::vector<int> nodes_;
   std::size_t kept_from_ = 0;
-  bool moves_memory_ = false;
+  std::uint32_t moving_uses_ = 0;
 };
 
 // One object for each runtime. Questions are asked by all threads at once, so what a policy remembers is its own to
@@ -248,6 +251,9 @@ class policy {
   // nobody creates any. Asked at first, after each window, and, if there were to be no more and joins() is overridden,
   // by idle workers. Tasks that a program places itself, tasks without data and stages of streams are in none.
   virtual std::size_t window() const { return 0; }
+  // Whether a window ends only when it is full, or when a thread waits that would create others: for who wants to see
+  // whole programs. Not for speed: workers are idle beside tasks meanwhile. Asked once, at first.
+  virtual bool waits_for_creators() const { return false; }
   // Whether tasks that name no memory of the program's own (weir::ref) are seen in windows. Asked once, at first.
   virtual bool sees_tasks_on_data() const { return true; }
   // While windows are wanted: whether this task is to be seen in one. By who creates it, before it is known what it

@@ -75,6 +75,18 @@ inline std::uintptr_t place_of_written(frame* t, std::size_t rows_together_bytes
   return place;
 }
 
+// Where its largest access begins. 0: it has none.
+inline std::uintptr_t place_of_most(frame* t) {
+  std::uintptr_t place = 0;
+  std::uint64_t most = 0;
+  for_each_user_memory(t, [&](const access& a) {
+    if (a.bytes <= most) return;
+    most = a.bytes;
+    place = a.offset();
+  });
+  return place;
+}
+
 // Bytes by node; of more nodes than these, the last ones' are nowhere in particular.
 template <std::size_t Most>
 class node_shares {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace weir::place {
@@ -159,6 +160,8 @@ class planning::divisions {
 
   // Whether the best one has memory of the program's own go to its tasks.
   bool moves_memory() const { return free_; }
+  // How often what its tasks name is expected to be used. If the window has each but once, there is no sign of others.
+  std::uint32_t uses() const { return names_again() ? uses_expected : 1; }
   // Of each task its node.
   std::vector<int> best() {
     amounts dealt = by_.dealt_;
@@ -198,13 +201,26 @@ class planning::divisions {
     for (const task_window::bond& b : w_.bonds())
       if (b.own_memory && part[b.task] != b.node) moving_ns += static_cast<double>(b.bytes) * by_.move_of_byte_;
     const double workers = std::accumulate(by_.onto_.capacity.begin(), by_.onto_.capacity.end(), 0.0);
-    const double ns = in_many_steps(part) + moving_ns / workers / uses_expected;
+    const double ns = in_many_steps(part) + moving_ns / workers / uses();
     if (try_out(std::move(part), ns)) {
       dealt = std::move(dealt_then);
       return;
     }
     free_ = false;
     pages.swap(first_pages_);
+  }
+  // A third of its tasks on memory of the program's own, or more, are not the first on most of theirs. A window that is
+  // ended when its tasks begin to come again has half.
+  bool names_again() const {
+    std::unordered_set<std::uintptr_t> named;
+    std::size_t tasks = 0;
+    for (std::size_t i = 0; i < tasks_; i++) {
+      flow::frame& f = w_.task(i).frame();
+      if (!flow::names_user_memory(&f)) continue;
+      tasks++;
+      named.insert(flow::place_of_most(&f));
+    }
+    return 2 * tasks >= 3 * named.size() && tasks != 0;
   }
   // Each task to the last one of its page, by all that both name: what one of them writes lies where the other does.
   void tie_pages() {
@@ -350,7 +366,7 @@ void planning::divide(task_window& w) {
   if (w.links().empty() && w.bonds().empty()) return deal_in_order(w);
   divisions d(*this, w);
   const std::vector<int> part = d.best();
-  if (d.moves_memory()) w.move_memory();
+  if (d.moves_memory()) w.move_memory(d.uses());
   for (std::size_t i = 0; i < w.size(); i++) w.place(i, part[i]);
   note_placed(w);
   // Of a smaller one as large a part.

@@ -28,13 +28,17 @@ class planned : public testing::Test {
   }
   // Of a window with these tasks, by task.
   std::vector<int> nodes_of(const std::vector<test_task*>& tasks) {
+    const task_window w = divided(tasks);
+    std::vector<int> nodes;
+    for (std::size_t i = 0; i < w.size(); i++) nodes.push_back(w.node(i));
+    return nodes;
+  }
+  task_window divided(const std::vector<test_task*>& tasks) {
     std::vector<flow::frame*> frames;
     for (test_task* const t : tasks) frames.push_back(t->of_function(lasting_1_ms).get());
     task_window w = window_builder(v.seen(), &known, frames, {}, true).take();
     asked.object->created(w);
-    std::vector<int> nodes;
-    for (std::size_t i = 0; i < w.size(); i++) nodes.push_back(w.node(i));
-    return nodes;
+    return w;
   }
   std::unique_ptr<test_task> writes(std::uint64_t first_byte, std::uint64_t bytes) {
     return std::make_unique<test_task>(std::vector<part>{}, std::vector<part>{},
@@ -133,6 +137,21 @@ TEST_F(planned, memory_that_may_move_is_dealt_out_wherever_it_lies) {
     for (std::uint64_t i = 0; i < 64; i++) tasks.push_back(writes(i * block, block));
     const std::vector<int> nodes = nodes_of(pointers(tasks));
     for (std::size_t i = 0; i < 64; i++) EXPECT_EQ(nodes[i], may_move ? static_cast<int>(i / 16) : 0) << i;
+  }
+}
+
+// A program that passes over its memory once moves no more of it than it has paid for; one that comes again moves all.
+TEST_F(planned, memory_is_expected_to_be_used_again_if_it_has_been) {
+  const std::uint64_t block = 16 * known.page_bytes();
+  known.placed(array, 64 * block, 0);
+  for (const std::uint64_t times : {1, 2, 3}) {
+    choose("partition-follow:effort=0");
+    std::vector<std::unique_ptr<test_task>> tasks;
+    for (std::uint64_t i = 0; i < 64 * times; i++) tasks.push_back(writes(i % 64 * block, block));
+    const task_window w = divided(pointers(tasks));
+    EXPECT_TRUE(w.moves_memory()) << times;
+    if (times == 1) EXPECT_EQ(w.moving_uses(), 1u);
+    else EXPECT_GT(w.moving_uses(), 1u) << times;
   }
 }
 

@@ -79,7 +79,7 @@ bool windows::add(flow::frame& f, std::uint64_t signature, flow::ready_list& rea
   const std::size_t size = tasks_of_it_.size();
   size_.store(size, std::memory_order_relaxed);
   misplaced_ns_.store(misplaced_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
-  if (is_new) seen_all_at_ = std::max(2 * size, least_tasks_per_worker * static_cast<std::size_t>(workers_));
+  if (is_new && !waits_) seen_all_at_ = std::max(2 * size, least_tasks_per_worker * static_cast<std::size_t>(workers_));
   const std::size_t most = wanted();
   if (most == 0) cut_.store(true, std::memory_order_relaxed);  // it was marked when windows were wanted still
   if (size == seen_all_at_) seen_all_.store(true, std::memory_order_relaxed);
@@ -116,11 +116,13 @@ bool windows::cut() {
 
 bool windows::is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns) {
   look_again_ns = never_ns;
-  if (chooses_ && wanted() == 0) most_.store(policy_.window(), std::memory_order_relaxed);
+  if (const std::size_t again = chooses_ && wanted() == 0 ? policy_.window() : 0; again != 0)
+    most_.store(again, std::memory_order_relaxed);
   if (size_.load(std::memory_order_relaxed) == 0 || planning_.load(std::memory_order_relaxed)) return false;
   if (is_full() || seen_all_.load(std::memory_order_relaxed) || cut_.load(std::memory_order_relaxed)) return true;
   if (!holds_any()) return false;
   if (idle >= workers_ && waiting_.load(std::memory_order_relaxed) > 0) return true;
+  if (waits_) return false;
   std::uint64_t since = waited_since_ns_.load(std::memory_order_relaxed);
   if (since == 0) {
     waited_since_ns_.compare_exchange_strong(since, now_ns, std::memory_order_relaxed, std::memory_order_relaxed);
@@ -274,17 +276,18 @@ void windows::remember(taken& t) {
 }
 
 // A plan that wants memory to move has weighed that against what its tasks, and those that are expected to come, would
-// pay: that is owed from now on, by the first of them that use it.
+// pay: that is owed from now on, by the first of them that use it. If none are expected each pays when it comes.
 void windows::charge_memory(const task_window& w, const taken& t) {
   if (migration_ == nullptr) return;
+  memory_moves_.store(true, std::memory_order_relaxed);
+  if (w.moving_uses() < 2) return;
   const flow::frame* last = nullptr;
   for (const task_window::bond& b : w.bonds()) {
     const member& m = t.tasks[b.task];
     if (!b.own_memory || m.node < 0 || b.node == m.node || b.task < t.kept || m.frame == last) continue;
     last = m.frame;
-    flow::charge_memory(*migration_, m.frame, m.node, uses_expected);
+    flow::charge_memory(*migration_, m.frame, m.node, w.moving_uses());
   }
-  memory_moves_.store(true, std::memory_order_relaxed);
 }
 
 // In front of those that were created meanwhile. False: there is no memory for that.

@@ -16,7 +16,7 @@ namespace weir::place {
 
 // What a plan saves is saved again each time that data are used where they were placed. With 1, workers that have
 // nothing to do at the beginning cut windows of a few tasks, which decide where arrays lie for good.
-inline constexpr std::uint64_t uses_expected = 8;
+inline constexpr std::uint32_t uses_expected = 8;
 
 class windows {
  public:
@@ -131,6 +131,7 @@ class windows {
   const bool chooses_;
   const bool sees_data_ = policy_.sees_tasks_on_data();
   const bool recognises_ = policy_.recognises();
+  const bool waits_ = policy_.waits_for_creators();
   const int workers_ = static_cast<int>(machine_.node_of_worker.size());
   double far_ns_per_byte_ = 0;  // more than at home, on average
   memory::regions* user_memory_ = nullptr;

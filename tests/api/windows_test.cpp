@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cctype>
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -28,8 +29,10 @@ class recording final : public policy {
   static inline std::multiset<std::pair<int, int>> placed;  // as it was planned, and as the default of place() has it
 
   explicit recording(policy_parameters& p)
-      : window_(p.count("window", 4, 2, 1'000'000, "tasks")), keep_(p.count("keep", 0, 0, 1000, "tasks")) {}
+      : window_(p.count("window", 4, 2, 1'000'000, "tasks")), keep_(p.count("keep", 0, 0, 1000, "tasks")),
+        waits_(p.count("waits", 0, 0, 1, "for creators") == 1) {}
   std::size_t window() const override { return window_; }
+  bool waits_for_creators() const override { return waits_; }
   void created(task_window& w) override {
     const std::lock_guard guard(lock);
     for (std::size_t i = 0; i < w.size(); i++) {
@@ -59,6 +62,7 @@ class recording final : public policy {
 
  private:
   const std::size_t window_, keep_;
+  const bool waits_;
 };
 const policy_registration<recording> recording_is_here("test-recording");
 
@@ -237,6 +241,21 @@ TEST_F(window_of_a_policy, has_tasks_in_order_and_what_they_have_in_common) {
   std::vector<std::array<std::uint64_t, 3>> links;
   for (const auto& l : recording::links) links.push_back({l.from, l.to, l.bytes});
   EXPECT_EQ(links, (std::vector<std::array<std::uint64_t, 3>>{{0, 2, 400}, {1, 2, 40}, {0, 3, 800}}));
+}
+
+// However long nobody creates any, and however many workers have nothing to do.
+TEST_F(window_of_a_policy, waits_for_its_creator_if_it_says_so) {
+  runtime rt({.workers = 2, .policy = "test-recording:window=1000,waits=1", .machine = "nodes:2 cpus:1"});
+  const auto a = rt.make_data<int>(100);
+  for (int i = 0; i < 20; i++) {
+    rt.spawn(inout(a), [](auto v) { v[0]++; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  rt.wait();
+  EXPECT_EQ(a.read()[0], 20);
+  const std::lock_guard guard(recording::lock);
+  EXPECT_EQ(recording::names.size(), 20u);
+  EXPECT_EQ(recording::cuts.size(), 1u);
 }
 
 TEST_F(window_of_a_policy, knows_of_tasks_and_data_that_are_placed) {
