@@ -48,8 +48,9 @@ class automatic final : public policy {
   }
   void created(task_window& w) override {
     plans_.divide(w);
+    if (plans_.window() != 0) return;  // there was too little to see
+    looks_.store(false, std::memory_order_relaxed);
     explain(w);
-    if (plans_.window() == 0) looks_.store(false, std::memory_order_relaxed);
   }
 
   wish place(const task_view& task, const asker& who) override {
@@ -69,15 +70,17 @@ class automatic final : public policy {
   static bool is_sampled(std::uint32_t asked) { return (asked * 0x9e3779b9u) >> 29 == 0; }
   static constexpr std::size_t most_told_bytes = 2048;
 
-  // False: it has no place yet, or the task is about something else.
+  // False: it reads none that has a place. A task that only writes makes data, and others will be where it was; that
+  // some of its pages have a place means that such tasks share pages.
   static bool note_memory(concentration& c, const task_view& task) {
-    std::uint64_t placed = 0, unplaced = 0;
-    flow::for_each_user_part(user_memory_of(task), &task.frame(), [&](std::uint64_t bytes, int node, bool, bool) {
-      (node >= 0 ? placed : unplaced) += bytes;
+    std::uint64_t read = 0, unplaced = 0;
+    flow::for_each_user_part(user_memory_of(task), &task.frame(), [&](std::uint64_t bytes, int node, bool reads, bool) {
+      if (node < 0) unplaced += bytes;
+      else if (reads) read += bytes;
     });
-    if (placed == 0 || placed < unplaced) return false;
-    flow::for_each_user_part(user_memory_of(task), &task.frame(), [&](std::uint64_t bytes, int node, bool, bool) {
-      if (node >= 0) c.add(bytes, node);
+    if (read == 0 || read < unplaced) return false;
+    flow::for_each_user_part(user_memory_of(task), &task.frame(), [&](std::uint64_t bytes, int node, bool reads, bool) {
+      if (node >= 0 && reads) c.add(bytes, node);
     });
     c.task_done();
     return true;
