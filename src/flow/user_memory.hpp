@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace weir::flow {
@@ -30,6 +31,12 @@ template <class F>
 void for_each_user_memory(frame* t, F&& f) {
   for (unsigned i = 0; i < t->accesses; i++)
     if (const access& a = *t->access_at(i); names_range(*t, a)) f(a);
+}
+
+inline bool reads_any_user_memory(frame* t) {
+  bool any = false;
+  for_each_user_memory(t, [&](const access& a) { any |= reads_user_memory(a); });
+  return any;
 }
 
 // More rows of a tile are not looked at, as it would take longer than many a task; neighbours mostly lie together.
@@ -163,30 +170,36 @@ void find_each_part(memory::regions& known, frame* t, Ask&& ask, F&& f) {
   });
 }
 
-// What was found for a task that is about to be placed: looked up once, and read by the policy and the scheduler.
-// Parts of one node that are used alike are one.
+// Where a task's memory lies that is about to be placed: looked up when it is first asked for, by the policy or the
+// scheduler, and remembered. Parts of one node that are used alike are one. One thread's.
 class user_places {
  public:
-  // What is not known is asked for.
-  void find(memory::regions& known, frame* t) {
-    const auto ask = [&](const access& a) {
-      for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) {
-        writes_user_memory(a) ? known.before_write(first, bytes) : known.read(first, bytes);
-      });
-    };
-    find_each_part(known, t, ask, [&](std::uint64_t bytes, int node, bool reads, bool writes) {
-      shares_[(reads ? 1 : 0) + (writes ? 2 : 0) - 1].add(bytes, node);
-    });
-  }
+  // `known` may be null: nobody knows.
+  user_places(memory::regions* known, frame* t) : known_(known), task_(t) {}
   template <class F>
   void for_each(F&& f) const {
+    if (known_ != nullptr) find(*std::exchange(known_, nullptr));
     for (unsigned use = 1; use <= shares_.size(); use++)
       shares_[use - 1].for_each(
           [&](std::uint64_t bytes, int node) { f(bytes, node, (use & 1) != 0, (use & 2) != 0); });
   }
 
  private:
-  std::array<node_shares<32>, 3> shares_;  // read, written, both
+  // What is not known is asked for.
+  [[gnu::noinline]] void find(memory::regions& known) const {
+    const auto ask = [&](const access& a) {
+      for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) {
+        writes_user_memory(a) ? known.before_write(first, bytes) : known.read(first, bytes);
+      });
+    };
+    find_each_part(known, task_, ask, [&](std::uint64_t bytes, int node, bool reads, bool writes) {
+      shares_[(reads ? 1 : 0) + (writes ? 2 : 0) - 1].add(bytes, node);
+    });
+  }
+
+  mutable memory::regions* known_;                  // null: it has been looked up
+  mutable std::array<node_shares<32>, 3> shares_;  // read, written, both
+  frame* const task_;
 };
 
 // Where the program's own memory lies, for who looks at a task: what was found, or else whom to ask, or nobody.

@@ -140,8 +140,7 @@ TEST_F(own_memory, of_a_tile_lies_where_its_rows_do) {
   flow::for_each_input(&known, t.get(), tell);
   EXPECT_EQ(read[1] + read[2], 37u * 444);
   EXPECT_NEAR(static_cast<double>(read[2]), 37 * 333, 37);
-  flow::user_places found;
-  found.find(known, t.get());
+  const flow::user_places found(&known, t.get());
   std::map<int, std::uint64_t> again;
   found.for_each([&](std::uint64_t bytes, int node, bool reads, bool writes) {
     EXPECT_TRUE(reads && writes);
@@ -170,8 +169,7 @@ TEST_F(own_memory, is_found_where_it_is_by_then) {
     by_node expected, found, noted;
     flow::for_each_input(&known, t.get(), [&](std::uint64_t bytes, int node) { expected[node] += bytes; });
     const bool any_unknown = expected.contains(detail::node_unknown);
-    flow::user_places places;
-    places.find(known, t.get());
+    const flow::user_places places(&known, t.get());
     places.for_each([&](std::uint64_t bytes, int node, bool, bool) { found[node] += bytes; });
     // Pretended pages that somebody reads are on node 0; those that are to be written are nowhere yet.
     if (!any_unknown) {
@@ -200,8 +198,7 @@ TEST_F(own_memory, that_is_remembered_is_not_looked_up) {
   EXPECT_EQ(known.remembered_node(name), detail::node_unknown);
   test_task t({}, {}, {tile});
   const auto node_found = [&] {
-    flow::user_places found;
-    found.find(known, t.get());
+    const flow::user_places found(&known, t.get());
     int on = detail::node_unknown;
     found.for_each([&](std::uint64_t bytes, int node, bool, bool) { on = bytes == tile.bytes ? node : on; });
     return on;

@@ -124,8 +124,7 @@ bool window_builder::add_source(std::uint32_t task, flow::version& v, std::uint6
 // Memory of the program's own stays where it is.
 void window_builder::add_places(std::uint32_t task, flow::frame& f) {
   if (known_ == nullptr) return;
-  flow::user_places found;
-  found.find(*known_, &f);
+  const flow::user_places found(known_, &f);
   std::uint64_t written = 0, unplaced = 0;
   found.for_each([&](std::uint64_t bytes, int node, bool reads, bool writes) {
     if (node >= 0) made_.bonds_.push_back({task, node, reads && writes ? 2 * bytes : bytes, true});

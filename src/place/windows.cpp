@@ -57,8 +57,7 @@ bool windows::names_new(flow::frame& f) {
 }
 
 bool windows::ask_joins(flow::frame& f, bool& wake) {
-  flow::user_places found;
-  if (user_memory_ != nullptr && flow::names_user_memory(&f)) found.find(*user_memory_, &f);
+  const flow::user_places found(user_memory_, &f);
   if (place::joins(policy_, task_view(f, user_memory_, &found), said_)) return true;
   if (policy_.window() != 0) return false;
   most_.store(0, std::memory_order_relaxed);

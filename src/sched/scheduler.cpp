@@ -151,8 +151,7 @@ policy::wish scheduler::place(slot_queues& self, frame* f) {
 
 // Where that lies is looked up once, and asked for if it is not known, also of a task that says where it should run.
 [[gnu::noinline]] policy::wish scheduler::place_by_user_memory(slot_queues& self, frame* f) {
-  flow::user_places found;
-  found.find(*user_memory_, f);
+  const flow::user_places found(user_memory_, f);
   const policy::wish w = wished(self, f, &found);
   note_hint(f, w, self.node, {user_memory_, &found});
   return w;

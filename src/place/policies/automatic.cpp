@@ -73,6 +73,7 @@ class automatic final : public policy {
   // False: it reads none that has a place. A task that only writes makes data, and others will be where it was; that
   // some of its pages have a place means that such tasks share pages.
   static bool note_memory(concentration& c, const task_view& task) {
+    if (!flow::reads_any_user_memory(&task.frame())) return false;
     std::uint64_t read = 0, unplaced = 0;
     flow::for_each_user_part(user_memory_of(task), &task.frame(), [&](std::uint64_t bytes, int node, bool reads, bool) {
       if (node < 0) unplaced += bytes;
