@@ -2,6 +2,7 @@
 #include "place/near_inputs.hpp"
 
 #include "place/by_inputs.hpp"
+#include "place/windows.hpp"
 
 #include <vector>
 
@@ -38,7 +39,8 @@ policy::wish near_inputs::spread(const task_view& task, const policy::asker& who
   if (who.running != nullptr && bytes_of(*who.running) >= push_threshold_bytes_) return policy::here;
   if (!flow::names_user_memory(&task.frame())) return {turn(who.index, 0), true};
   const auto own_turn = [&] { return turn(who.index, static_cast<std::size_t>(who.index)); };
-  return {dealing_.node_for(&task.frame(), own_turn), true};
+  // As under a plan: pages that this task shares with others would be torn apart, and stay so.
+  return {dealing_.node_for(&task.frame(), own_turn), true, uses_expected * unplaced};
 }
 
 // Who shares pages takes one turn together, so each thread may have only a few: they begin at its own node.
