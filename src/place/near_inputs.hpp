@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace weir::place {
 
@@ -15,7 +16,7 @@ class near_inputs {
  public:
   explicit near_inputs(policy_parameters&);  // threshold and stride
 
-  void begin(const policy_machine& m) { machine_ = &m; }
+  void begin(const policy_machine&);
   policy::wish place(const task_view&, const policy::asker&);
 
  private:
@@ -25,6 +26,8 @@ class near_inputs {
   const std::uint64_t push_threshold_bytes_;
   const std::uint32_t stride_;
   const policy_machine* machine_ = nullptr;
+  std::vector<int> order_;                 // the nodes in turn
+  std::vector<std::size_t> go_of_worker_;  // where in it its node's go begins
   turns turns_;
   dealing dealing_;
 };

@@ -99,6 +99,19 @@ TEST_F(own_memory, each_thread_begins_with_another_node) {
   }
 }
 
+// So pieces begin with it, whoever of its workers creates the tasks.
+TEST_F(own_memory, each_worker_begins_with_a_go_of_its_node) {
+  v.with_workers({0, 0, 0, 0, 1, 1, 1, 1});
+  for (int worker = 0; worker < 8; worker++) {
+    std::vector<int> nodes;
+    for (unsigned i = 0; i < 4; i++)
+      nodes.push_back(v.by(worker).ask_wish("local", {pages(64 * static_cast<unsigned>(worker) + 16 * i, 4,
+                                                            access_mode::out)}).node);
+    const int own = worker / 4;
+    EXPECT_EQ(nodes, (std::vector<int>{own, own, 1 - own, 1 - own})) << worker;
+  }
+}
+
 TEST_F(own_memory, tiles_of_the_same_short_rows_go_to_one_node) {
   const std::uint64_t page = known.page_bytes(), stride = page + page / 2, width = stride / 8;
   for (const char* policy : {"local", "follow"}) {

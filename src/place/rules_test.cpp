@@ -133,6 +133,15 @@ TEST(by_inputs, initial_tasks_are_dealt_out) {
   for (int expected : {0, 0, 1, 1, 2, 2, 0}) EXPECT_EQ(two.ask(by_inputs, fill.get()), expected);
 }
 
+TEST(by_inputs, a_node_has_two_goes_in_which_its_workers_have_their_turns) {
+  test_view v(machine::synthetic(2, 4));
+  test_task fill({}, {{4096, node_unknown}});
+  v.with_workers({0, 0, 0, 0, 1, 1, 1, 1});
+  for (int expected : {0, 0, 1, 1, 0, 0, 1, 1, 0, 0}) EXPECT_EQ(v.ask(by_inputs, fill.get()), expected);
+  v.with_workers({0, 1, 1, 1});
+  for (int expected : {0, 1, 1, 1, 0, 1, 1, 1}) EXPECT_EQ(v.ask(by_inputs, fill.get()), expected);
+}
+
 TEST(by_inputs, says_which_tasks_are_initial) {
   test_view v(machine::synthetic(3, 1));
   test_task fill({}, {{4096, node_unknown}}), reader({{4096, 2}}, {{4096, node_unknown}});

@@ -127,6 +127,11 @@ class test_view {
     list_workers();
     return *this;
   }
+  test_view& with_workers(const std::vector<int>& node_of_worker) {
+    seen_ = seen_by_policies(machine_, node_of_worker);
+    policies_.clear();
+    return *this;
+  }
   const machine::description& machine() const { return machine_; }
   const policy_machine& seen() const { return seen_; }
   bool has_worker(int node) const { return has_worker_[static_cast<std::size_t>(node)] != 0; }
