@@ -20,7 +20,7 @@ namespace weir {
 
 struct runtime_options {
   int workers = 0;          // 0: one per CPU the process may use (cpuset and cgroup quota respected)
-  std::string policy = {};  // "": WEIR_POLICY if set, else "local". NAME or NAME:parameter=value,...
+  std::string policy = {};  // "": WEIR_POLICY if set, else "auto". NAME or NAME:parameter=value,...
   // Workers are bound: each to a CPU of its own where a node has as many as it has CPUs, else to the CPUs of its node.
   // Threads that are not weir's are never bound; the system lets those that a task starts inherit its worker's CPUs.
   bool bind = true;

@@ -50,6 +50,12 @@ class ready_list {
     return f;
   }
   bool empty() const { return head_ == nullptr; }
+  template <class F>
+  bool any_of(F&& is_so) const {
+    for (frame* f = head_; f != nullptr; f = f->next)
+      if (is_so(*f)) return true;
+    return false;
+  }
   // True: it was there, alone.
   bool take_if_only(const frame* f) {
     if (head_ != f || tail_ != f) return false;

@@ -53,7 +53,7 @@ int wanted_workers(const runtime_options& o) {
 place::chosen chosen_policy(const runtime_options& o) {
   if (!o.policy.empty()) return place::parse(o.policy);
   if (const char* text = environment("WEIR_POLICY")) return place::parse(text);
-  return place::parse("local");
+  return place::parse("auto");
 }
 
 bool chosen_binding(const runtime_options& o) {

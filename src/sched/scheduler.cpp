@@ -371,7 +371,8 @@ decision scheduler::step(slot_queues& self, std::uint64_t now_ns) {
 frame* scheduler::accept_ready(slot_queues& self, flow::ready_list& ready, bool keep_one) {
   frame* kept = nullptr;
   bool queued = false;
-  if (windows_ != nullptr) [[unlikely]] keep_back(ready);
+  const auto awaits_plan = [](frame& f) { return flow::affinity_of(f) == flow::awaits_plan; };
+  if (windows_ != nullptr && ready.any_of(awaits_plan)) [[unlikely]] keep_back(ready);
   while (frame* f = ready.pop()) {
     if (keep_one && give_back(self, f)) continue;
     if (route(self, f)) {

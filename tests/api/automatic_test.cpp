@@ -49,6 +49,12 @@ void lies_on_first_node(runtime& rt, const array_of_pages& a) {
   rt.wait();
 }
 
+TEST(auto_policy, is_the_default) {
+  if (std::getenv("WEIR_POLICY") != nullptr) GTEST_SKIP() << "WEIR_POLICY is set";
+  runtime rt({.workers = 1});
+  EXPECT_EQ(rt.stats().policy, "auto");
+}
+
 TEST(auto_policy, plans_tasks_on_memory_of_one_node) {
   watchdog dog(60);
   runtime rt(pretended());

@@ -30,7 +30,7 @@ TEST(environment, policy) {
   }
   {
     set_variable v("WEIR_POLICY", "");
-    EXPECT_EQ(runtime({.workers = 1}).policy(), "local");
+    EXPECT_EQ(runtime({.workers = 1}).policy(), "auto");
   }
   set_variable v("WEIR_POLICY", "lokal");
   const std::string message = message_of<configuration_error>([] { runtime rt({.workers = 1}); });

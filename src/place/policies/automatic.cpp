@@ -1,4 +1,4 @@
-// auto: as local, but where the memory of the program's own that tasks use lies on one node, because one
+// auto, the default: as local, but where the memory of the program's own that tasks use lies on one node, because one
 // thread has made it, the tasks are planned together and their memory moves to them.
 //
 // What local does needs data to begin where they should be: what tasks write first it deals out, and all that comes

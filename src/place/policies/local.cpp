@@ -1,4 +1,4 @@
-// local, the default: a ready task goes to the node from which its inputs are cheapest to read, and what it writes
+// local: a ready task goes to the node from which its inputs are cheapest to read, and what it writes
 // gets memory where it runs. Drebes, Pop, Heydemann, Cohen and Drach, PACT 2016: Algorithm 1 with the heuristic "input
 // only" (section 2.3) and deferred allocation (section 3.3), the paper's DSA-OPT (section 5.1).
 //
