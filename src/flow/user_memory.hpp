@@ -189,7 +189,7 @@ class user_places {
   [[gnu::noinline]] void find(memory::regions& known) const {
     const auto ask = [&](const access& a) {
       for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) {
-        writes_user_memory(a) ? known.before_write(first, bytes) : known.read(first, bytes);
+        writes_user_memory(a) ? known.before_write(first, bytes, reads_user_memory(a)) : known.read(first, bytes);
       });
     };
     find_each_part(known, task_, ask, [&](std::uint64_t bytes, int node, bool reads, bool writes) {
@@ -225,19 +225,15 @@ void for_each_user_part(const whereabouts& known, frame* t, F&& f) {
   });
 }
 
-// Calls f(first, bytes) for all of a range, or each row of a tile.
-template <class F>
-void for_each_row(const access& a, F&& f) {
+inline memory::rows rows_of(const access& a) {
   const access* const shape = shape_of(a);
-  if (shape == nullptr || shape->width() == shape->stride())
-    return f(std::uint64_t{a.offset()}, std::uint64_t{a.bytes});
-  std::uint64_t at = a.offset();
-  for (std::uint64_t rows = a.bytes / shape->width(); rows > 0; rows--, at += shape->stride()) f(at, shape->width());
+  if (shape == nullptr || shape->width() == shape->stride()) return {a.offset(), a.bytes};
+  return {a.offset(), shape->width(), shape->stride(), a.bytes / shape->width()};
 }
 
 // A task on this node has written it.
 inline void note_written(memory::regions& known, const access& a, int node) {
-  for_each_row(a, [&](std::uint64_t first, std::uint64_t bytes) { known.written(first, bytes, node); });
+  known.written(rows_of(a), node);
 }
 
 // The task has run, on this node. As for_each_user_part(), where it lies now: where it has written something that has
@@ -249,12 +245,6 @@ void note_user_memory(memory::regions& known, frame* t, int node, F&& f) {
     for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) { known.read(first, bytes); });
   };
   find_each_part(known, t, ask, f);
-}
-
-inline memory::rows rows_of(const access& a) {
-  const access* const shape = shape_of(a);
-  if (shape == nullptr || shape->width() == shape->stride()) return {a.offset(), a.bytes};
-  return {a.offset(), shape->width(), shape->stride(), a.bytes / shape->width()};
 }
 
 // The task is about to run, on this node, as one of so many like it: what of its memory lies elsewhere may move before.

@@ -3,6 +3,7 @@
 
 #include "os/os.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <limits>
@@ -70,6 +71,15 @@ class fake_backend : public os::memory_backend {
     }
     return true;
   }
+  std::size_t untouched(const void* first, std::size_t pages) override {
+    std::lock_guard guard(mutex_);
+    looks_++;
+    if (!tells_nodes) return 0;
+    const auto next = node_of_page.lower_bound(first);
+    if (next == node_of_page.end()) return pages;
+    const auto bytes = static_cast<std::size_t>(static_cast<const char*>(next->first) - static_cast<const char*>(first));
+    return std::min(pages, bytes / os::page_bytes());
+  }
   int move_pages(std::span<const void* const> pages, std::span<const int> os_nodes, std::span<int> became) override {
     std::lock_guard guard(mutex_);
     moves_++;
@@ -91,6 +101,7 @@ class fake_backend : public os::memory_backend {
   std::size_t total_maps() const { return total_maps_; }
   std::size_t questions() const { return questions_; }      // calls of nodes_of
   std::size_t pages_asked() const { return pages_asked_; }  // in all of them
+  std::size_t looks() const { return looks_; }              // calls of untouched
   std::size_t moves() const { return moves_; }              // calls of move_pages
   int wrong_unmaps() const { return wrong_unmaps_; }
   const std::vector<std::pair<void*, int>>& preferred() const { return preferred_; }
@@ -108,7 +119,7 @@ class fake_backend : public os::memory_backend {
   std::map<void*, std::size_t> mapped_;
   std::vector<std::pair<void*, int>> preferred_;
   std::vector<std::vector<int>> interleaved_;
-  std::size_t total_maps_ = 0, questions_ = 0, pages_asked_ = 0, moves_ = 0;
+  std::size_t total_maps_ = 0, questions_ = 0, pages_asked_ = 0, looks_ = 0, moves_ = 0;
   int wrong_unmaps_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where pages of the program's own memory lie: asked for in batches, written down, looked at again.
+// Where pages of the program's own memory lie: written down, told, looked at again.
 #include "memory/regions.hpp"
 
 #include <algorithm>
@@ -9,13 +9,6 @@
 
 namespace weir::memory {
 namespace {
-
-// Pages that the system is asked about at a time. More: more of the asking thread's stack. Fewer: more calls, 300 ns
-// each.
-constexpr std::size_t pages_a_call = 128;
-// Tasks on small ranges ask for their neighbours, too: so many pages, from a multiple of that. More: asked in vain,
-// 100 ns a page, where what lies there is not used. Fewer: more calls.
-constexpr std::size_t pages_around = 16;
 
 // Regions that ask the system, so that whoever moves pages can tell them. Never destroyed: moves may be static
 // objects'.
@@ -222,87 +215,9 @@ void regions::walk(std::uintptr_t first, std::uint64_t bytes, told tell, void* t
   }
 }
 
-// Calls f(chunk, first page, end page) for those that there is memory for.
-template <class F>
-void regions::for_each_chunk(std::uintptr_t first, std::uint64_t bytes, F&& f) {
-  if (bytes > most_bytes_known) return;
-  while (bytes != 0) {
-    const std::uint64_t here = std::min(bytes, bytes_left_in_chunk(first));
-    chunk* c = const_cast<chunk*>(chunk_of(first));
-    if (c == nullptr) c = make_chunk(first >> chunk_bits_);
-    if (c != nullptr) f(*c, page_in_chunk(first), page_in_chunk(first + here - 1) + 1);
-    first += here;
-    bytes -= here;
-  }
-}
-
-bool regions::is_to_be_asked(const chunk& c, state s, asked_by who) const {
-  if (s == absent)
-    return who == asked_by::writer ||
-           c.asked_at.load(std::memory_order_relaxed) != barriers_.load(std::memory_order_relaxed);
-  return s == never_asked;
-}
-
-bool regions::nothing_to_ask(const chunk& c, std::size_t first, std::size_t end, asked_by who) const {
-  if (c.unplaced.load(std::memory_order_relaxed) == 0) return true;
-  for (; first < end; first++)
-    if (is_to_be_asked(c, c.at(first), who)) return false;
-  return true;
-}
-
-void regions::find_out(std::uintptr_t first, std::uint64_t bytes, asked_by who, int node) {
-  if (!several_nodes_) return;
-  for_each_chunk(first, bytes, [&](chunk& c, std::size_t from, std::size_t to) {
-    if (!nothing_to_ask(c, from, to, who)) find_out_in_chunk(c, from, to, who, node);
-  });
-}
-
-// Where there are nodes only in what is written down, a page lies where the first task ran that wrote it; or, if one
-// reads it before, with the program's own threads, which have written it then, on the first node.
-void regions::find_out_in_chunk(chunk& c, std::size_t first, std::size_t end, asked_by who, int node) {
-  if (system_tells_.load(std::memory_order_relaxed) && ask(c, first, end, who)) return;
-  if (pretends_ && who == asked_by::reader) node = 0;
-  if (node != place_unknown) set_all(c, first, end, on(node), true);
-}
-
 regions::state regions::state_of(int os_node) const {
   const auto it = std::find(os_nodes_.begin(), os_nodes_.end(), os_node);
   return it == os_nodes_.end() ? absent : on(static_cast<int>(it - os_nodes_.begin()));
-}
-
-// False: the system does not tell.
-bool regions::ask(chunk& c, std::size_t first, std::size_t end, asked_by who) {
-  if (who != asked_by::writer) {  // one has just written its own pages, and those beside may be about to be written
-    first -= first % pages_around;
-    end = std::min(pages_per_chunk, (end + pages_around - 1) / pages_around * pages_around);
-  }
-  const std::uint32_t barriers = barriers_.load(std::memory_order_relaxed);
-  while (first < end) {
-    std::array<const void*, pages_a_call> pages;
-    std::array<std::uint16_t, pages_a_call> numbers;
-    std::array<int, pages_a_call> nodes;
-    std::size_t n = 0;
-    for (; first < end && n < pages_a_call; first++) {
-      if (!is_to_be_asked(c, c.at(first), who)) continue;
-      pages[n] = reinterpret_cast<const void*>((c.number << chunk_bits_) + (first << page_bits_));
-      numbers[n++] = static_cast<std::uint16_t>(first);
-    }
-    if (n == 0) break;
-    if (!os_.nodes_of({pages.data(), n}, {nodes.data(), n})) {
-      system_tells_.store(false, std::memory_order_relaxed);
-      return false;
-    }
-    std::lock_guard guard(c.lock);
-    chunk::outcome out;
-    for (std::size_t i = 0; i < n;) {
-      const std::size_t from = i;
-      while (++i < n && nodes[i] == nodes[from] && numbers[i] == numbers[from] + (i - from)) {}
-      c.set(numbers[from], numbers[i - 1] + std::size_t{1}, state_of(nodes[from]), false, out);
-    }
-    c.asked_at.store(barriers, std::memory_order_relaxed);
-    end_change(c, out);
-  }
-  return true;
 }
 
 // By who holds the lock.

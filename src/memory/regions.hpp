@@ -8,6 +8,7 @@
 #include "memory/remembered.hpp"
 #include "os/os.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -75,13 +76,14 @@ class regions {
 
   // A task is about to read it, or has: the system is asked about pages that nobody has asked about. Those that nobody
   // has touched stay unknown, and are asked about again when a task has written them, or after a barrier.
-  void read(std::uintptr_t first, std::uint64_t bytes) { find_out(first, bytes, asked_by::reader, place_unknown); }
-  // A task is about to write it.
-  void before_write(std::uintptr_t first, std::uint64_t bytes) {
-    find_out(first, bytes, asked_by::creator, place_unknown);
+  void read(std::uintptr_t first, std::uint64_t bytes) { find_out({first, bytes}, asked_by::reader, place_unknown); }
+  // A task is about to write it, or, with `reads`, to update it. Where nobody has touched it the system is asked once
+  // about all that follows in the chunk.
+  void before_write(std::uintptr_t first, std::uint64_t bytes, bool reads) {
+    find_out({first, bytes}, reads ? asked_by::updater : asked_by::creator, place_unknown);
   }
   // A task has written it, on this node: pages that are new are where the system says, or else on that node.
-  void written(std::uintptr_t first, std::uint64_t bytes, int node) { find_out(first, bytes, asked_by::writer, node); }
+  void written(const rows& r, int node) { find_out(r, asked_by::writer, node); }
   // Whoever moves pages, or tells the system where they are to come from, says so; place_unknown: they are to be asked
   // about again.
   void placed(std::uintptr_t first, std::uint64_t bytes, int node);
@@ -113,7 +115,9 @@ class regions {
 
  private:
   using state = std::uint16_t;  // of a page; from `first_node` on the node's index is added
-  static constexpr state never_asked = 0, absent = 1, first_node = 2, mixed = 0xffff;
+  // Of pages in one state that others are in, too, nobody has touched those that are absent or, when they were last
+  // seen, presumed to be.
+  static constexpr state never_asked = 0, absent = 1, presumed_absent = 2, first_node = 3, mixed = 0xffff;
   static constexpr state on(int node) { return static_cast<state>(first_node + node); }
   static constexpr int node_in(state s) { return s < first_node ? place_unknown : s - first_node; }
 
@@ -173,7 +177,9 @@ class regions {
     std::array<atomic<leaf*>, fan_out> leaves{};
   };
 
-  enum class asked_by : std::uint8_t { reader, creator, writer };
+  // Who is about to read, write or update, and who has written.
+  enum class asked_by : std::uint8_t { reader, creator, updater, writer };
+  class question;
 
   std::size_t page_in_chunk(std::uintptr_t address) const { return (address >> page_bits_) % pages_per_chunk; }
   std::uint64_t bytes_left_in_chunk(std::uintptr_t a) const { return chunk_bytes() - (a & (chunk_bytes() - 1)); }
@@ -189,12 +195,10 @@ class regions {
   chunk* make_chunk(std::uintptr_t number) noexcept;
   using told = void (*)(void* to, std::uint64_t bytes, int node);
   void walk(std::uintptr_t first, std::uint64_t bytes, told, void* to) const;
-  void find_out(std::uintptr_t first, std::uint64_t bytes, asked_by, int node);
-  void find_out_in_chunk(chunk&, std::size_t first_page, std::size_t end_page, asked_by, int node);
+  void find_out(const rows&, asked_by, int node);
   bool nothing_to_ask(const chunk&, std::size_t first_page, std::size_t end_page, asked_by) const;
   bool is_to_be_asked(const chunk&, state, asked_by) const;
   std::size_t choose_pages(std::span<const void*> pages, std::span<chunk*> of, std::span<state> believed);
-  bool ask(chunk&, std::size_t first_page, std::size_t end_page, asked_by);
   void forget(chunk&);
   void end_change(chunk&, const chunk::outcome&);
   void set_all(chunk&, std::size_t first_page, std::size_t end_page, state, bool only_unplaced);
@@ -212,8 +216,19 @@ class regions {
   void settle(const misplaced_page&, int became);
   void find_huge_pages(std::span<const misplaced_page>);
   bool others_have_moved(const chunk&, int to);
+  // Calls f(chunk, first page, end page) for those that there is memory for.
   template <class F>
-  void for_each_chunk(std::uintptr_t first, std::uint64_t bytes, F&& f);
+  void for_each_chunk(std::uintptr_t first, std::uint64_t bytes, F&& f) {
+    if (bytes > most_bytes_known) return;
+    while (bytes != 0) {
+      const std::uint64_t here = std::min(bytes, bytes_left_in_chunk(first));
+      chunk* c = const_cast<chunk*>(chunk_of(first));
+      if (c == nullptr) c = make_chunk(first >> chunk_bits_);
+      if (c != nullptr) f(*c, page_in_chunk(first), page_in_chunk(first + here - 1) + 1);
+      first += here;
+      bytes -= here;
+    }
+  }
 
   os::memory_backend& os_;
   const std::vector<int> os_nodes_;

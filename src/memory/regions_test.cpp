@@ -55,7 +55,7 @@ TEST(regions, with_one_node_nothing_is_asked_or_kept) {
   fake_backend os;
   regions r(os, {0});
   r.read(base, 1 << 20);
-  r.written(base, 1 << 20, 0);
+  r.written({base, 1 << 20}, 0);
   r.placed(base, 1 << 20, 0);
   wait_for_look();
   r.look_again();
@@ -116,8 +116,8 @@ TEST(regions, the_system_is_asked_once) {
   EXPECT_EQ(parts_of(r, base, 64 * page), (by_node{{0, 32 * page}, {1, 32 * page}}));
   for (std::uint64_t p = 0; p < 64; p++) {
     r.read(base + p * page, page);
-    r.before_write(base + p * page, page);
-    r.written(base + p * page, page, 0);
+    r.before_write(base + p * page, page, false);
+    r.written({base + p * page, page}, 0);
   }
   EXPECT_EQ(os.questions(), 1u);
 }
@@ -132,16 +132,64 @@ TEST(regions, small_tasks_ask_for_their_neighbours) {
   EXPECT_EQ(os.pages_asked(), 512u);
 }
 
+TEST(regions, a_tile_that_was_written_is_one_question) {
+  fake_backend os;
+  regions r(os, {0, 1});
+  const std::uint64_t page = r.page_bytes(), stride = 3 * page / 2;
+  for (std::uint64_t p = 0; p < 96; p++) os.node_of_page[at(base + p * page)] = p < 48 ? 0 : 1;
+  r.written({base + 64, 64, stride, 64}, 0);
+  EXPECT_EQ(os.questions(), 1u);
+  EXPECT_EQ(os.pages_asked(), 64u) << "each row is on one page, and no two are on the same";
+  for (std::uint64_t row = 0; row < 64; row++) EXPECT_EQ(r.node_of(base + 64 + row * stride), row < 32 ? 0 : 1) << row;
+  // Rows that share pages, in two chunks.
+  const std::uintptr_t end = base + 1024 * page;
+  os.node_of_page[at(end - page)] = os.node_of_page[at(end)] = 1;
+  r.written({end - page, 64, page / 4, 8}, 0);
+  EXPECT_EQ(os.questions(), 2u);
+  EXPECT_EQ(os.pages_asked(), 66u);
+  EXPECT_EQ(parts_of(r, end - page, 2 * page), (by_node{{1, 2 * page}}));
+}
+
+// Of arrays that nobody has touched one look says so.
+TEST(regions, what_is_new_costs_no_question_a_page) {
+  fake_backend os;
+  regions r(os, {0, 1});
+  const std::uint64_t page = r.page_bytes();
+  for (std::uint64_t p = 400; p < 512; p++) os.node_of_page[at(base + p * page)] = 1;
+  for (std::uint64_t p = 0; p < 400; p++) r.before_write(base + p * page, page, false);
+  EXPECT_EQ(os.questions(), 1u);
+  EXPECT_EQ(os.looks(), 1u);
+  EXPECT_EQ(r.node_of(base + 399 * page), place_unknown);
+  // Others ask, for the program may have made something there since.
+  os.node_of_page[at(base + 100 * page)] = 1;
+  os.node_of_page[at(base + 200 * page)] = 1;
+  r.read(base + 100 * page, page);
+  EXPECT_EQ(r.node_of(base + 100 * page), 1);
+  r.before_write(base + 200 * page, page, true);
+  EXPECT_EQ(r.node_of(base + 200 * page), 1);
+  os.node_of_page[at(base + 300 * page)] = 0;
+  r.written({base + 300 * page, page}, 1);
+  EXPECT_EQ(r.node_of(base + 300 * page), 0);
+  // Nor is it presumed for longer than until a barrier.
+  os.node_of_page[at(base + 350 * page)] = 1;
+  r.before_write(base + 350 * page, page, false);
+  EXPECT_EQ(r.node_of(base + 350 * page), place_unknown);
+  wait_for_look();
+  r.look_again();
+  r.before_write(base + 350 * page, page, false);
+  EXPECT_EQ(r.node_of(base + 350 * page), 1);
+}
+
 TEST(regions, a_new_page_is_where_the_system_put_it) {
   fake_backend os;
   regions r(os, {0, 1});
-  r.before_write(base, 3 * r.page_bytes());
+  r.before_write(base, 3 * r.page_bytes(), false);
   EXPECT_EQ(os.questions(), 1u);
-  r.before_write(base, 3 * r.page_bytes());
+  r.before_write(base, 3 * r.page_bytes(), false);
   EXPECT_EQ(os.questions(), 1u) << "it is absent, and nobody has written it since";
   os.node_of_page[at(base)] = 1;  // node 0 was full
   os.node_of_page[at(base + r.page_bytes())] = 0;
-  r.written(base, 3 * r.page_bytes(), 0);
+  r.written({base, 3 * r.page_bytes()}, 0);
   EXPECT_EQ(r.node_of(base), 1);
   EXPECT_EQ(r.node_of(base + r.page_bytes()), 0);
   EXPECT_EQ(r.node_of(base + 2 * r.page_bytes()), place_unknown) << "the task has left it alone";
@@ -153,9 +201,9 @@ TEST(regions, where_the_system_does_not_tell_the_writer_decides) {
   regions r(os, {0, 1});
   r.read(base, 100);
   EXPECT_EQ(r.node_of(base), place_unknown);
-  r.written(base, 100, 1);
+  r.written({base, 100}, 1);
   EXPECT_EQ(r.node_of(base), 1);
-  r.written(base, 2 * r.page_bytes(), 0);
+  r.written({base, 2 * r.page_bytes()}, 0);
   EXPECT_EQ(r.node_of(base), 1) << "first touch";
   EXPECT_EQ(r.node_of(base + r.page_bytes()), 0);
   EXPECT_EQ(os.questions(), 1u) << "it is not asked again";
@@ -163,10 +211,10 @@ TEST(regions, where_the_system_does_not_tell_the_writer_decides) {
 
 TEST(regions, pretended_nodes_are_of_the_first_task_that_writes) {
   regions r(os::pretended_memory(), {0, 1, 2});
-  r.before_write(base, 100);
+  r.before_write(base, 100, false);
   EXPECT_EQ(r.node_of(base), place_unknown);
-  r.written(base, 100, 2);
-  r.written(base, 100, 1);
+  r.written({base, 100}, 2);
+  r.written({base, 100}, 1);
   r.read(base, 100);
   EXPECT_EQ(r.node_of(base), 2);
   r.read(base + r.page_bytes(), 100);
@@ -341,7 +389,7 @@ TEST(regions, threads_at_once) {
                             count = 1 + random() % std::min<std::uint64_t>(pages - first, 40);
         // Each page has one node that it may be on.
         for (std::uint64_t p = first; p < first + count; p++)
-          r.written(base + p * page, page, static_cast<int>(p % 4));
+          r.written({base + p * page, page}, static_cast<int>(p % 4));
         std::uint64_t sum = 0;
         r.for_each_part(base, pages * page, [&](std::uint64_t n, int node) {
           sum += n;
@@ -353,7 +401,7 @@ TEST(regions, threads_at_once) {
     });
   for (std::thread& t : all) t.join();
   EXPECT_EQ(wrong.load(std::memory_order_relaxed), 0u);
-  r.written(base, pages * page, 0);  // what nobody has written
+  r.written({base, pages * page}, 0);  // what nobody has written
   EXPECT_EQ(parts_of(r, base, pages * page).count(place_unknown), 0u);
 }
 

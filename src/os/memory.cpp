@@ -66,6 +66,16 @@ class linux_memory : public memory_backend {
     for (int& n : os_nodes) n = n >= 0 ? n : page_absent;
     return true;
   }
+  // What the system does not come to, because nothing is mapped there, it does not tell.
+  std::size_t untouched(const void* first, std::size_t pages) override {
+    std::array<unsigned char, 512> resident;
+    resident.fill(1);
+    pages = std::min(pages, resident.size());
+    static_cast<void>(mincore(const_cast<void*>(first), pages * page_bytes(), resident.data()));
+    const auto end = resident.begin() + static_cast<std::ptrdiff_t>(pages);
+    return static_cast<std::size_t>(std::find_if(resident.begin(), end, [](unsigned char r) { return (r & 1) != 0; }) -
+                                    resident.begin());
+  }
   int move_pages(std::span<const void* const> pages, std::span<const int> os_nodes, std::span<int> became) override {
     // What the system has not come to it does not tell.
     std::fill(became.begin(), became.end(), -EBUSY);

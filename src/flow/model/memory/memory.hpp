@@ -54,6 +54,11 @@ struct remembered {
   static std::uint64_t name(std::uintptr_t, std::uint64_t) { return 0; }
   static std::uint64_t name(std::uintptr_t, std::uint64_t, std::uint64_t, std::uint64_t) { return 0; }
 };
+struct rows {
+  std::uintptr_t first;
+  std::uint64_t width, stride = 0, count = 1;
+};
+
 class regions {
  public:
   regions(os::memory_backend&, const std::vector<int>&) {}
@@ -66,18 +71,14 @@ class regions {
   void remember(std::uint64_t, int, std::uint64_t) {}
   std::size_t page_bytes() const { return 4096; }
   void read(std::uintptr_t, std::uint64_t) {}
-  void before_write(std::uintptr_t, std::uint64_t) {}
-  void written(std::uintptr_t, std::uint64_t, int) {}
+  void before_write(std::uintptr_t, std::uint64_t, bool) {}
+  void written(const rows&, int) {}
 };
 
 struct misplaced_page {};
 struct use {
   bool reads, writes;
   std::uint32_t times = 1;
-};
-struct rows {
-  std::uintptr_t first;
-  std::uint64_t width, stride = 0, count = 1;
 };
 // Nor does it move.
 class migration {
