@@ -77,8 +77,8 @@ class fake_backend : public os::memory_backend {
     if (!tells_nodes) return 0;
     const auto next = node_of_page.lower_bound(first);
     if (next == node_of_page.end()) return pages;
-    const auto bytes = static_cast<std::size_t>(static_cast<const char*>(next->first) - static_cast<const char*>(first));
-    return std::min(pages, bytes / os::page_bytes());
+    const std::ptrdiff_t bytes = static_cast<const char*>(next->first) - static_cast<const char*>(first);
+    return std::min(pages, static_cast<std::size_t>(bytes) / os::page_bytes());
   }
   int move_pages(std::span<const void* const> pages, std::span<const int> os_nodes, std::span<int> became) override {
     std::lock_guard guard(mutex_);

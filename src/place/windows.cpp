@@ -21,6 +21,9 @@ constexpr std::size_t least_tasks_per_worker = 8;
 // for a moment. Longer: workers that are idle beside tasks.
 constexpr std::uint64_t pause_ns = 500'000;
 
+// Who looks has come by then, or has found something else. Longer: workers that are idle beside tasks, if so.
+constexpr std::uint64_t head_start_ns = 20'000;
+
 // Over all pairs of nodes with workers.
 double mean_far_ns_per_byte(const policy_machine& m) {
   constexpr double line_bytes = 64;
@@ -65,7 +68,7 @@ bool windows::ask_joins(flow::frame& f, bool& wake) {
   return false;
 }
 
-bool windows::add(flow::frame& f, std::uint64_t signature, flow::ready_list& ready) {
+bool windows::add(flow::frame& f, std::uint64_t signature, int node, flow::ready_list& ready) {
   const bool is_new = names_new(f);
   const auto ns = static_cast<std::uint64_t>(static_cast<double>(bytes_named(f)) * far_ns_per_byte_);
   std::lock_guard guard(lock_);
@@ -77,6 +80,7 @@ bool windows::add(flow::frame& f, std::uint64_t signature, flow::ready_list& rea
   }
   const std::size_t size = tasks_of_it_.size();
   size_.store(size, std::memory_order_relaxed);
+  created_on_.store(node, std::memory_order_relaxed);
   misplaced_ns_.store(misplaced_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
   if (is_new && !waits_) seen_all_at_ = std::max(2 * size, least_tasks_per_worker * static_cast<std::size_t>(workers_));
   const std::size_t most = wanted();
@@ -133,6 +137,14 @@ bool windows::is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_n
   return is_paused(now_ns, look_again_ns) || now_ns >= look_again_ns;
 }
 
+bool windows::waits_for_nearer(std::uint64_t now_ns, std::uint64_t& look_again_ns) {
+  std::uint64_t since = 0;
+  if (due_since_ns_.compare_exchange_strong(since, now_ns, std::memory_order_relaxed, std::memory_order_relaxed))
+    since = now_ns;
+  look_again_ns = since + head_start_ns;
+  return now_ns < look_again_ns;
+}
+
 bool windows::is_paused(std::uint64_t now_ns, std::uint64_t& look_again_ns) {
   const std::size_t size = size_.load(std::memory_order_relaxed);
   if (size_then_.exchange(size, std::memory_order_relaxed) != size) size_since_ns_.store(now_ns, std::memory_order_relaxed);
@@ -156,6 +168,7 @@ windows::taken windows::take() {
   waited_since_ns_.store(0, std::memory_order_relaxed);
   size_then_.store(0, std::memory_order_relaxed);
   cut_.store(false, std::memory_order_relaxed);
+  due_since_ns_.store(0, std::memory_order_relaxed);
   return t;
 }
 

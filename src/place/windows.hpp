@@ -37,8 +37,9 @@ class windows {
   // Of one that is wanted: whether the policy wants to see it. `wake`: the window that is open is over.
   bool joins(flow::frame& f, bool& wake) { return !chooses_ || ask_joins(f, wake); }
   static void mark(flow::frame& f) { flow::set_affinity(f, flow::awaits_plan); }
-  // `signature`: of a task that was looked for (recognise()), 0 where nobody looks.
-  bool add(flow::frame&, std::uint64_t signature, flow::ready_list& ready);
+  // `signature`: of a task that was looked for (recognise()), 0 where nobody looks. `node`: its creator's, -1 if that is
+  // not known.
+  bool add(flow::frame&, std::uint64_t signature, int node, flow::ready_list& ready);
   // Before a wanted task is marked: whether one like it was placed before. Then this one is, and is in no window.
   bool recognise(flow::frame& f, recognition::reader& creators) const {
     if (!recognises_) return false;
@@ -67,6 +68,10 @@ class windows {
   // if nothing is created.
   static constexpr std::uint64_t never_ns = ~std::uint64_t{0};
   bool is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_ns);
+  // The node of who created the last task, -1 if that is not known. Who plans reads and writes all tasks of the window.
+  int created_on() const { return created_on_.load(std::memory_order_relaxed); }
+  // It is due, and somebody is looking who is nearer to the tasks than who asks. False: nobody has come for too long.
+  bool waits_for_nearer(std::uint64_t now_ns, std::uint64_t& look_again_ns);
   // Shows the policy the window. True: it has, and tasks that are placed now and ready are in `ready`. One thread at a
   // time; others return at once.
   bool plan(flow::ready_list& ready);
@@ -156,6 +161,8 @@ class windows {
   atomic<std::uint64_t> waited_since_ns_{0};  // when somebody first had nothing to do beside tasks that are held
   atomic<std::size_t> size_then_{0};          // and how many tasks there were when that was last seen to have changed
   atomic<std::uint64_t> size_since_ns_{0};    // and when that was
+  atomic<int> created_on_{-1};
+  atomic<std::uint64_t> due_since_ns_{0};     // when somebody first left it to who is nearer
   atomic<bool> cut_{false};
   atomic<bool> seen_all_{false};
   atomic<int> waiting_{0};

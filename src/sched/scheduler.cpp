@@ -360,6 +360,16 @@ decision scheduler::step(slot_queues& self, std::uint64_t now_ns) {
   return d;
 }
 
+bool scheduler::is_near_window(const slot_queues& self) {
+  const int node = windows_->created_on();
+  if (node < 0 || node == self.node) return true;
+  const auto looks = [&](int w) {
+    const slot_queues& other = slot(w);
+    return other.searching.load(std::memory_order_relaxed) && !other.rests.load(std::memory_order_relaxed);
+  };
+  return std::ranges::none_of(workers_of_node(node), looks);
+}
+
 // Those that have to wait until the policy has seen their window.
 [[gnu::noinline]] void scheduler::keep_back(flow::ready_list& ready) {
   flow::ready_list others;

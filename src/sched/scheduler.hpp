@@ -64,6 +64,7 @@ struct alignas(cache_line_bytes) slot_queues {
   beside_idle beside;                         // what it sees of others while it runs tasks
   witness* seen_by = nullptr;
   bool has_news = false;  // since published(): a task that is much the same on every node, or the first in a queue
+  atomic<bool> rests{false};                  // sleeps, or looks again only later
   atomic<bool> searching{true};               // has run out of tasks since; others may look
   bool runs_small_tasks = false;              // guests: did so in the place that it has, when it left that last
   atomic<int> place{-1};                      // guests: the worker whose place it has, or keeps; -1: none
@@ -185,15 +186,21 @@ class scheduler {
   }
   // Of workers that rest: who dozes need not be woken for what it would leave alone, and beside who watches workers
   // whose tasks are small wake nobody.
-  void begins_to_rest(decision::kind how) {
+  void begins_to_rest(slot_queues& self, decision::kind how) {
+    self.rests.store(true, std::memory_order_relaxed);
     if (how != decision::kind::sleep) resting(how).fetch_add(1, std::memory_order_relaxed);
   }
   void has_rested(slot_queues& self, decision::kind how) {
+    self.rests.store(false, std::memory_order_relaxed);
     if (how != decision::kind::sleep) resting(how).fetch_sub(1, std::memory_order_relaxed);
     // A publisher that still saw us dozing published before we look again.
     if (how == decision::kind::doze) atomic_fence(std::memory_order_seq_cst);
     self.hunts.has_rested();
   }
+  // Whether a window that is due is to be planned by this worker, and not by one that is looking at this moment, too,
+  // and nearer to the tasks: on two nodes of two blades of an emulated Altix plans took 2.6 to 21 ms, and take 1.3 to
+  // 2.5.
+  bool is_near_window(const slot_queues& self);
   // By a worker between `begin_ns` and `end_ns`, when it ran a task, one of `running` on its stack: whether others are
   // idle, and why. `more_to_come`: it knows of others that wait for that one. Rare looks, for statistics.
   void look_at_idle(slot_queues& self, std::uint32_t running, bool more_to_come, std::uint64_t begin_ns,

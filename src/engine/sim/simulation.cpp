@@ -124,7 +124,7 @@ void simulation::create(int slot, int index) {
   result_.recognised += recognised ? 1 : 0;
   if (in_window) place::windows::mark(*f);
   if (f->has_no_data() || flow::submit(c, f)) c.ready.push(f);
-  if (in_window && windows->add(*f, known.signature, c.ready)) scheduler_.sleep.wake_any();
+  if (in_window && windows->add(*f, known.signature, queues(slot).node, c.ready)) scheduler_.sleep.wake_any();
   if (!c.ready.empty()) scheduler_.accept_ready(queues(slot), c.ready, false);
 }
 
@@ -219,7 +219,8 @@ void simulation::look(int worker) {
   }
   s.pauses = false;
   std::uint64_t window_due_ns = decision::never_ns;
-  if (plan_window(worker, window_due_ns)) return schedule(worker, now_ns_ + costs_.plan_ns);
+  s.has_planned = !s.has_planned && plan_window(worker, window_due_ns);
+  if (s.has_planned) return schedule(worker, now_ns_ + costs_.plan_ns);
   const decision d = scheduler_.step(q, now_ns_);
   if (d.wakes >= 0) scheduler_.sleep.wake(d.wakes);
   if (d.what == decision::kind::run) {
@@ -238,9 +239,12 @@ bool simulation::plan_window(int worker, std::uint64_t& look_again_ns) {
   if (windows == nullptr) return false;
   const int idle = std::max(scheduler_.sleep.searching(), 0) + std::max(scheduler_.sleep.sleeping(), 0);
   if (!windows->is_due(now_ns_, idle, look_again_ns)) return false;
+  if (!scheduler_.is_near_window(queues(worker)) && windows->waits_for_nearer(now_ns_, look_again_ns)) return false;
+  const bool is_near = windows->created_on() == queues(worker).node;
   flow::ready_list ready;
   if (!windows->plan(ready)) return false;
   result_.windows++;
+  result_.windows_from_afar += is_near ? 0 : 1;
   scheduler_.accept_ready(queues(worker), ready, false);
   return true;
 }
@@ -257,7 +261,7 @@ void simulation::rest(int worker, const decision& d) {
   actor& s = *slots_[static_cast<std::size_t>(worker)];
   sched::slot_queues& q = queues(worker);
   using counting = sched::thief::counting;
-  scheduler_.begins_to_rest(d.what);
+  scheduler_.begins_to_rest(q, d.what);
   scheduler_.sleep.begin_rest(worker, d.what == decision::kind::sleep);
   const counting counts = d.what == decision::kind::sleep ? counting::all : counting::worth_it;
   s.what = doing::rests;

@@ -33,6 +33,7 @@ struct costs {
 struct result {
   std::uint64_t ns = 0;  // until the last task is done
   std::uint64_t tasks = 0, thefts = 0, events = 0, windows = 0;
+  std::uint64_t windows_from_afar = 0;  // of these, planned by a worker of another node than their creator
   std::uint64_t recognised = 0;                // tasks, when they were created
   std::uint64_t transfer_ns = 0;               // of `ns` of all workers together, what reading from far away took
   std::vector<std::uint64_t> tasks_of_worker;
@@ -73,6 +74,7 @@ class simulation {
     flow::frame* running = nullptr;
     sched::decision::kind rest{};
     bool pauses = false;  // between two rounds of its search
+    bool has_planned = false;  // what it has let go comes before the next window
     std::uint64_t generation = 0, begin_ns = 0;
   };
 

@@ -199,6 +199,20 @@ INSTANTIATE_TEST_SUITE_P(windows, simulated,
                                            "partition-window:window=50,overlap=20,effort=1000"),
                          [](const auto& i) { return as_name(i.param); });
 
+// While somebody there has nothing else to do.
+TEST(planning_in_a_simulation, is_done_near_the_creator) {
+  std::uint64_t windows = 0, from_afar = 0;
+  for (std::uint64_t seed = 1; seed <= 30; seed++) {
+    const machine::description two = machine::synthetic(2, 4, 20);
+    const random_program p(seed, two.node_count(), 240);
+    const result r = simulation(two, {0, 0, 0, 0, 1, 1, 1, 1}, "partition-window:window=8", p.made(), 100'000).run();
+    windows += r.windows;
+    from_afar += r.windows_from_afar;
+  }
+  EXPECT_GT(windows, 300u);
+  EXPECT_LT(3 * from_afar, windows) << "of " << windows;  // 2 of 5 by whoever comes first
+}
+
 class iterations : public ::testing::TestWithParam<std::string> {};
 
 // Tasks that are recognised, in no order with those that wait in windows.

@@ -243,6 +243,8 @@ class engine {
     std::uint64_t unused = 0;
     return windows_ != nullptr && window_is_due(unused);
   }
+  // Likewise, by this worker.
+  bool is_to_plan(slot&, std::uint64_t& look_again_ns);
   bool plan_window(slot&);
   frame* create_with_care(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void forget(scope_state& s, std::uint32_t reasons) noexcept {

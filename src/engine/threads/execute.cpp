@@ -62,11 +62,13 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     return f;
   };
   const auto over = [&] { return (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0) || s.turns.anybody_ready(); };
+  bool has_planned = false;  // what it has let go comes before the next window
   for (;;) {
     if (over()) return found(nullptr);
     lend_to_who_wants(s);
     std::uint64_t window_due_ns = sched::decision::never_ns;
-    if (windows_ != nullptr && window_is_due(window_due_ns)) {
+    has_planned = !has_planned && is_to_plan(s, window_due_ns);
+    if (has_planned) {
       found(nullptr);
       plan_window(s);
       sleep.start_searching();
@@ -134,7 +136,7 @@ void engine::rest(slot& s, const sched::decision& d, const std::function<bool()>
            window_is_due();
   };
   const auto everybody_asleep = [&] { all_asleep(); };
-  scheduler_.begins_to_rest(d.what);
+  scheduler_.begins_to_rest(s.queues, d.what);
   if (d.what == what::sleep) {
     scheduler_.sleep.sleep(s.index(), in_task, anything, everybody_asleep);
     if (!in_task) scheduler_.has_own_place(s.queues);

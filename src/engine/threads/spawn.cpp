@@ -139,7 +139,7 @@ void engine::submit(frame* f) {
   const std::uint64_t signature = s.known.signature;
   place::windows::mark(*f);
   const bool ready = match(s, f, scope, on_credit);
-  if (windows_->add(*f, signature, s.flow.ready)) scheduler_.sleep.wake_any();
+  if (windows_->add(*f, signature, s.queues.node, s.flow.ready)) scheduler_.sleep.wake_any();
   if (ready) s.flow.ready.push(f);
   if (!s.flow.ready.empty()) scheduler_.accept_ready(s.queues, s.flow.ready, false);
 }

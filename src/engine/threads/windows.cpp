@@ -13,6 +13,11 @@ bool engine::window_is_due(std::uint64_t& look_again_ns) const {
   return windows_->is_due(os::now_ns(), idle, look_again_ns);
 }
 
+bool engine::is_to_plan(slot& s, std::uint64_t& look_again_ns) {
+  if (windows_ == nullptr || !window_is_due(look_again_ns)) return false;
+  return scheduler_.is_near_window(s.queues) || !windows_->waits_for_nearer(os::now_ns(), look_again_ns);
+}
+
 // By a worker that has nothing else to do, and is not counted as searching meanwhile.
 bool engine::plan_window(slot& s) {
   const std::uint64_t begin_ns = os::now_ns();
