@@ -246,7 +246,7 @@ TEST_F(window_of_a_policy, has_tasks_in_order_and_what_they_have_in_common) {
 // However long nobody creates any, and however many workers have nothing to do.
 TEST_F(window_of_a_policy, waits_for_its_creator_if_it_says_so) {
   runtime rt({.workers = 2, .policy = "test-recording:window=1000,waits=1", .machine = "nodes:2 cpus:1"});
-  const auto a = rt.make_data<int>(100);
+  const auto a = rt.make_data(std::vector<int>{0});
   for (int i = 0; i < 20; i++) {
     rt.spawn(inout(a), [](auto v) { v[0]++; });
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
