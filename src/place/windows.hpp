@@ -37,8 +37,8 @@ class windows {
   // Of one that is wanted: whether the policy wants to see it. `wake`: the window that is open is over.
   bool joins(flow::frame& f, bool& wake) { return !chooses_ || ask_joins(f, wake); }
   static void mark(flow::frame& f) { flow::set_affinity(f, flow::awaits_plan); }
-  // `signature`: of a task that was looked for (recognise()), 0 where nobody looks. `node`: its creator's, -1 if that is
-  // not known.
+  // `signature`: of a task that was looked for (recognise()), 0 where nobody looks. `node`: its creator's, -1 if that
+  // is not known.
   bool add(flow::frame&, std::uint64_t signature, int node, flow::ready_list& ready);
   // Before a wanted task is marked: whether one like it was placed before. Then this one is, and is in no window.
   bool recognise(flow::frame& f, recognition::reader& creators) const {

@@ -198,8 +198,7 @@ class scheduler {
     self.hunts.has_rested();
   }
   // Whether a window that is due is to be planned by this worker, and not by one that is looking at this moment, too,
-  // and nearer to the tasks: on two nodes of two blades of an emulated Altix plans took 2.6 to 21 ms, and take 1.3 to
-  // 2.5.
+  // and nearer to the tasks (record 29 says what that is worth).
   bool is_near_window(const slot_queues& self);
   // By a worker between `begin_ns` and `end_ns`, when it ran a task, one of `running` on its stack: whether others are
   // idle, and why. `more_to_come`: it knows of others that wait for that one. Rare looks, for statistics.
