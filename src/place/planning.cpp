@@ -161,7 +161,10 @@ class planning::divisions {
   // Whether the best one has memory of the program's own go to its tasks.
   bool moves_memory() const { return free_; }
   // How often what its tasks name is expected to be used. If the window has each but once, there is no sign of others.
-  std::uint32_t uses() const { return names_again() ? uses_expected : 1; }
+  std::uint32_t uses() {
+    if (uses_ == 0) uses_ = names_again() ? uses_expected : 1;
+    return uses_;
+  }
   // Of each task its node.
   std::vector<int> best() {
     amounts dealt = by_.dealt_;
@@ -330,6 +333,7 @@ class planning::divisions {
   std::vector<std::uintptr_t> first_pages_;
   std::size_t edges_that_stay_ = 0;  // of edges_, those before: of all but memory that may move
   bool free_ = false;  // memory is to move to its tasks
+  std::uint32_t uses_ = 0;  // 0: not counted yet
   std::vector<int> part_;  // the best so far
   double ns_ = 0, bound_ns_ = 0;
 };
