@@ -50,15 +50,14 @@ inputs_place cheapest_with_user_memory(const policy_machine& m, int own_node, co
   flow::for_each_unplaced_output(user_memory_of(task), &task.frame(), [&](std::uint64_t bytes) { unplaced += bytes; });
   if (placed < unplaced) return {policy::here, true, 0};
   if (tally.total_bytes() < push_threshold_bytes) return {};
-  const int node = tally.cheapest_node(m, own_node, false, byte_tally::ties::leave);
+  const int node = tally.cheapest_node(m, own_node, false);
   return {node, false, bytes_read_on(node, task)};
 }
 
 }  // namespace
 
-// Where two inputs lie on two nodes, and neither is larger, the task goes to the node whose input was there first. The
-// other one, which was last, has more to do, and would draw what the task writes to itself, too: with tasks that read
-// and write two blocks (bitonic) all data ended on a few nodes.
+// Where two inputs lie on two nodes, and neither is larger, the task stays where the last one was written, which is in
+// that worker's caches.
 //
 // What is updated in place counts twice. The paper's tasks write new versions, which follow them; an update's bytes
 // are written where they are.
@@ -78,7 +77,7 @@ inputs_place cheapest_for_inputs(const policy_machine& m, int own_node, const ta
   byte_tally tally;
   flow::for_each_moved_input(nullptr, &task.frame(),
                              [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
-  const int node = tally.cheapest_node(m, own_node, false, byte_tally::ties::leave);
+  const int node = tally.cheapest_node(m, own_node, false);
   return {node, false, bytes_read_on(node, task)};
 }
 

@@ -26,10 +26,8 @@ class byte_tally {
   std::uint64_t total_bytes() const { return total_; }
 
   // The node with the lowest sum of weight times access cost, of those that have a worker; ties go to the activating
-  // worker's own node `own`, or, if it is one of two that hold as much, to the other. O(nodes x nodes touched). `here`
-  // if nothing is placed.
-  enum class ties { stay, leave };
-  int cheapest_node(const policy_machine& m, int own, bool writes, ties equal = ties::stay) const {
+  // worker's own node `own`. O(nodes x nodes touched). `here` if nothing is placed.
+  int cheapest_node(const policy_machine& m, int own, bool writes) const {
     if (used_ == 0) return policy::here;
     int best = policy::here;
     double lowest = 0;
@@ -52,10 +50,6 @@ class byte_tally {
         best = n;
         lowest = cost;
       }
-    }
-    if (equal == ties::leave && best == own && used_ == 2) {
-      const int other = entries_[entries_[0].node == best ? 1 : 0].node;
-      if (m.has_worker[static_cast<std::size_t>(other)] && cost_from(other) == lowest) return other;
     }
     return best;
   }
