@@ -217,7 +217,7 @@ version* newest_version(const datum& d) {
 
 bool has_failed(const datum& d) {
   if (d.group() != nullptr) return d.group()->skipped_because.load(std::memory_order_relaxed) != nullptr;
-  return d.current->failed();
+  return d.current->failed;
 }
 
 // ------------------------------------------------------------------------------------------------------ completion

@@ -35,9 +35,9 @@ class flow_test : public ::testing::Test {
     EXPECT_EQ(c.common.buffers.live_bytes(), 0) << "buffers are left";
   }
 
-  static constinit const detail::task_ops nothing;
-  frame* spawn(const accesses& a, const char* name = "task", const detail::task_ops& ops = nothing) {
-    frame* f = create_frame(c, nullptr, &ops, {.name = name},
+  frame* spawn(const accesses& a, const char* name = "task") {
+    static constinit const detail::task_ops nothing{nullptr, nullptr};
+    frame* f = create_frame(c, nullptr, &nothing, {.name = name},
                             detail::size_of_frame({.name = name}, a.out.size() + a.inout.size() + (a.push ? 1 : 0),
                                                   a.in.size() + a.inout.size() + (a.pop ? 1 : 0), 0, 1, a.pop ? 1 : 0));
     detail::cursor k{f};
@@ -93,8 +93,6 @@ class flow_test : public ::testing::Test {
   context c{all, 0, 1, true};
   std::vector<frame*> ready_;
 };
-
-constinit const detail::task_ops flow_test::nothing{nullptr, nullptr};
 
 TEST_F(flow_test, a_reader_waits_for_its_writer) {
   test_datum x;
@@ -314,53 +312,6 @@ TEST_F(first_touch_test, an_update_that_copies_returns_its_buffer_to_its_pool) {
   forget(x);
   EXPECT_EQ(live(), 0);
   for (const int place : {0, 1, memory::place_unknown}) EXPECT_EQ(all.buffers.live_bytes(place), 0) << place;
-}
-
-// To bring a datum of the other node here takes 1,000 ns.
-class updates_test : public flow_test {
- protected:
-  updates_test() : flow_test({0, 1}) {
-    c.common.moves_updates = true;
-    c.common.nodes = 2;
-    c.common.ns_per_byte = {0, 1, 1, 0};
-  }
-  // Tasks on this node update the datum, one after the other, until it is there: how many.
-  int updates_until_it_moves(datum& d, int node, std::uint32_t typical_ns, int at_most = 1000) {
-    const detail::task_ops ops{nullptr, nullptr};
-    ops.typical_ns.store(typical_ns, std::memory_order_relaxed);
-    for (int n = 1; n <= at_most; n++)
-      if (updated_on(d, node, ops) == node) return n;
-    return -1;
-  }
-  int updated_on(datum& d, int node, const detail::task_ops& ops) {
-    c.node = node;
-    int there = -1;
-    frame* const f = spawn({.inout = {&d}}, "update", ops);
-    run(f, nullptr, [&] { there = f->version_at(0)->node; });
-    return there;
-  }
-};
-
-TEST_F(updates_test, data_move_when_updates_elsewhere_have_taken_as_long_as_that_takes) {
-  test_datum d;
-  run(spawn({.out = {&d}}));
-  EXPECT_EQ(updates_until_it_moves(d, 1, 1000), 1);
-  EXPECT_EQ(updates_until_it_moves(d, 0, 999), 2);
-  EXPECT_EQ(updates_until_it_moves(d, 1, 400), 3);
-  EXPECT_EQ(updates_until_it_moves(d, 0, 1), -1) << "so short that it does not look at all of it";
-  forget(d);
-}
-
-TEST_F(updates_test, an_update_at_home_forgets_the_others) {
-  test_datum d;
-  run(spawn({.out = {&d}}));
-  const detail::task_ops half{nullptr, nullptr};
-  half.typical_ns.store(600, std::memory_order_relaxed);
-  EXPECT_EQ(updated_on(d, 1, half), 0);
-  EXPECT_EQ(updated_on(d, 0, half), 0);
-  EXPECT_EQ(updated_on(d, 1, half), 0);
-  EXPECT_EQ(updated_on(d, 1, half), 1);
-  forget(d);
 }
 
 TEST_F(flow_test, a_stream_that_ends_drops_what_it_holds) {

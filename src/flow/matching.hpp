@@ -272,7 +272,7 @@ inline bool satisfy_created(context& c, frame* f, std::uint32_t satisfied) {
 
 // As a task that waits for it would find out.
 inline void note_failure(frame* f, version& there) {
-  if (there.failed()) [[unlikely]] f->skipped_because.store(failure_of(there.producer()), std::memory_order_relaxed);
+  if (there.failed) [[unlikely]] f->skipped_because.store(failure_of(there.producer()), std::memory_order_relaxed);
 }
 
 // As submit(), of a task that names user memory, and neither streams nor groups.

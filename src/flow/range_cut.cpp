@@ -79,7 +79,7 @@ void begin_cut(context& c, frame* cut, range_table& table, range_record& whole,
   cut->pending.store(2, std::memory_order_relaxed);
   if (!subscribe(c, v, state_of(cut).whole_is_there)) {
     cut->pending.store(1, std::memory_order_relaxed);
-    publish_pieces(c, cut, v, v.failed() ? failure_of(v.producer()) : nullptr);
+    publish_pieces(c, cut, v, v.failed ? failure_of(v.producer()) : nullptr);
   }
   v.heir = &unused;
   const std::uint64_t users = implementation::retire(c, v, whole.state.readers, version::has_heir);

@@ -88,7 +88,7 @@ part_inputs match_part_reads(frame* parts) {
     found.depth = std::max(found.depth, d.depth);
     d.readers++;
     a.source = d.current;
-    if (found.there) found.there = a.source->published() && !a.source->failed();
+    if (found.there) found.there = a.source->published() && !a.source->failed;
   });
   for_each_write(parts, [&](const access& a, const version&) {
     found.depth = std::max(found.depth, a.wanted->depth);
@@ -106,7 +106,7 @@ std::uint32_t match_part_writes(context& c, frame* parts, frame* task, std::uint
     d.depth = depth;
     v.users.store(version::while_current, std::memory_order_relaxed);
     if (!succeed_current(c, d, v, a) || subscribe(c, old, a)) return;
-    if (old.failed() && a.kind() == waiter_kind::update)
+    if (old.failed && a.kind() == waiter_kind::update)
       task->skipped_because.store(failure_of(old), std::memory_order_relaxed);
     satisfied++;
   });
@@ -122,7 +122,7 @@ bool await_reads_from(context& c, frame* p, unsigned first) {
       access& a = *p->access_at(i);
       version& v = *a.source;
       if (!v.published() && subscribe(c, v, a)) return false;  // again this one: whether it failed is seen only now
-      if (v.failed()) [[unlikely]] a.task()->skipped_because.store(failure_of(v), std::memory_order_relaxed);
+      if (v.failed) [[unlikely]] a.task()->skipped_because.store(failure_of(v), std::memory_order_relaxed);
     }
   return true;
 }

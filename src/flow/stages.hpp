@@ -11,7 +11,7 @@ namespace weir::flow {
 inline bool lies_in_first_push(const stream_state& s, std::uint64_t bytes) {
   const version* const v = s.pushes.first();
   if (v == nullptr || bytes == 0 || s.read + bytes > s.first_start + v->bytes) return false;
-  return v->published() && !v->failed();
+  return v->published() && !v->failed;
 }
 
 // Such a window. What it is the last to see it uses instead of the stream.

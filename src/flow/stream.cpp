@@ -71,7 +71,7 @@ inline void wait_for(context& c, frame& f, stream_window::piece& p) {
     if (subscribe(c, v, p.wait)) return;
     f.pending.fetch_sub(1, std::memory_order_relaxed);
   }
-  if (v.failed()) [[unlikely]] f.skipped_because.store(failure_of(v.producer()), std::memory_order_relaxed);
+  if (v.failed) [[unlikely]] f.skipped_because.store(failure_of(v.producer()), std::memory_order_relaxed);
 }
 
 // The part of the window that lies in this push becomes one more piece, and one more thing to wait for. The push has a

@@ -91,7 +91,7 @@ inline void match_usual_reads(access* a, const access* end, inputs& in) {
   in.deepest_read = a;
   while (in.there && a != end) {
     const version& v = match_usual_read(*a++, in);
-    in.there = v.published() && !v.failed();
+    in.there = v.published() && !v.failed;
   }
   for (; a != end; a++) match_usual_read(*a, in);
 }

@@ -15,7 +15,7 @@ inline unsigned match_inputs(frame* f, inputs& in) {
     if (a->kind() == waiter_kind::read) {
       if (in.reads++ == 0) in.deepest_read = a;
       const version& v = match_usual_read(*a, in);
-      if (in.there) in.there = v.published() && !v.failed();
+      if (in.there) in.there = v.published() && !v.failed;
     } else if (a->kind() == waiter_kind::update || a->kind() == waiter_kind::overwrite) {
       in.depth = std::max(in.depth, a->wanted->depth);
       updates++;

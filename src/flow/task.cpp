@@ -33,20 +33,13 @@ shared::~shared() {
 
 namespace {
 
-// How much of what it takes to bring an update's data here tasks have lost, at most, because they used them from
-// elsewhere, one after the other, this one included: a task no more than what it takes itself. 0: they lie here. Once as
-// much is lost they move, and what follows finds them where it ran, as with a task that writes a new version (rent or
-// buy: Karlin, Manasse, Rudolph and Sleator, Algorithmica 3, 1988). A task that takes less than one of all_rent parts of
-// that does not look at all of them, and pays nothing.
-unsigned rent_of(const context& c, const version& old, const frame& task) {
-  if (old.bytes == 0 || old.node < 0 || old.node == c.node) return 0;
-  WEIR_ASSERT(!old.failed());
+// Whether to bring an update's data here pays: they lie on another node, and the task takes so long that it may well
+// look at all of them. Then what follows it finds them where it ran, as with a task that writes a new version.
+bool moves_here(const context& c, const version& old, const frame& task) {
+  if (old.bytes == 0 || old.node < 0 || old.node == c.node) return false;
   const auto nodes = static_cast<std::size_t>(c.common.nodes), from = static_cast<std::size_t>(old.node);
   const double ns_per_byte = c.common.ns_per_byte[from * nodes + static_cast<std::size_t>(c.node)];
-  const double moving_ns = static_cast<double>(old.bytes) * ns_per_byte;
-  const double ns = task.ops->typical_ns.load(std::memory_order_relaxed);
-  if (ns >= moving_ns) return version::all_rent;
-  return std::min<unsigned>(old.rent + static_cast<unsigned>(version::all_rent * ns / moving_ns), version::all_rent);
+  return task.ops->typical_ns.load(std::memory_order_relaxed) >= static_cast<double>(old.bytes) * ns_per_byte;
 }
 
 void copy_here(context& c, version& v, const version& old) {
@@ -71,11 +64,7 @@ void copy_here(context& c, version& v, const version& old) {
 void take_over(context& c, version& v, access& a) {
   version& old = *a.source;
   if (old.users.load(std::memory_order_acquire) == version::has_heir) {  // nobody else is left
-    if (c.common.moves_updates) [[unlikely]] {
-      const unsigned rent = rent_of(c, old, *a.task());
-      if (rent == version::all_rent && move_here(c, v, old)) return;
-      if (rent != 0) v.rent = static_cast<std::uint8_t>(rent);
-    }
+    if (c.common.moves_updates && moves_here(c, old, *a.task()) && move_here(c, v, old)) [[unlikely]] return;
     v.buffer = old.buffer;
     v.node = old.node;
     old.buffer = nullptr;

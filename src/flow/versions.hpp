@@ -161,7 +161,7 @@ inline bool await_reads(context& c, frame* f) {
       f->next_read = a;  // again this one: whether it failed is seen only now
       if (subscribe(c, v, *a)) return false;
     }
-    if (v.failed()) [[unlikely]] f->skipped_because.store(failure_of(v.producer()), std::memory_order_relaxed);
+    if (v.failed) [[unlikely]] f->skipped_because.store(failure_of(v.producer()), std::memory_order_relaxed);
   }
   return true;
 }
@@ -184,7 +184,7 @@ inline void satisfy(context& c, waiter& w, const char* cause) {
 
 // Nobody but its heir uses the version any more: the heir has one thing less to wait for, once that is published.
 inline void tell_heir(context& c, version& v, access& heir) {
-  if (!subscribe(c, v, heir)) satisfy(c, heir, v.failed() ? failure_of(v.producer()) : nullptr);
+  if (!subscribe(c, v, heir)) satisfy(c, heir, v.failed ? failure_of(v.producer()) : nullptr);
 }
 
 namespace implementation {
@@ -268,7 +268,7 @@ inline void drop_view(context& c, version& v) {
 inline void publish(context& c, version& v, const char* cause) {
   if (cause != nullptr) [[unlikely]] {
     if (v.published()) return drop_view(c, v);  // declare_failed() was before
-    v.fail();
+    v.failed = true;
   }
   waiter* w = implementation::take_waiters(c, v);
   WEIR_ASSERT(w != version::published_mark());
@@ -284,7 +284,7 @@ inline void declare_failed(context& c, version& v, const char* cause) {
   do {
     if (users == 0) return;
   } while (!v.users.compare_exchange_weak(users, users + version::one_view, std::memory_order_relaxed, std::memory_order_relaxed));
-  v.fail();
+  v.failed = true;
   implementation::tell(c, implementation::take_waiters(c, v), cause);
 }
 

@@ -231,7 +231,7 @@ void wait_for(engine::engine& e, version& v) {
   try {
     wait_for(e, *v);
   } catch (const deadlock_error&) {
-    if (!v->failed()) return;
+    if (!v->failed) return;
     release_view(*d->runtime, v);
     throw;
   }
@@ -269,7 +269,7 @@ version* acquire_view(datum* d) {
   }
   if (v == nullptr) [[unlikely]] throw_unreadable(d);
   if (!there) wait_for_view(e, d, v);
-  if (v->failed()) [[unlikely]] throw_failed(d, v);
+  if (v->failed) [[unlikely]] throw_failed(d, v);
   return v;
 }
 

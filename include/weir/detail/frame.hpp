@@ -157,9 +157,7 @@ struct version {
   std::uint32_t frame_offset = 0;  // bytes from the frame's start
   std::int16_t node = node_unknown;
   version_kind kind = version_kind::replace;
-  // Of an update that ran on another node than the data's: how much of what moving them there takes it and those before
-  // it have lost, in parts of all_rent. Or that its producer threw, or was skipped. Set before publication.
-  std::uint8_t rent = 0;
+  bool failed = false;             // its producer threw or was skipped; set before publication
 
   version() : owner(nullptr) {}
   frame* producer() { return reinterpret_cast<frame*>(reinterpret_cast<char*>(this) - frame_offset); }
@@ -172,12 +170,6 @@ struct version {
     waiters.store(unwanted_mark(), std::memory_order_relaxed);
   }
   bool published() const { return waiters.load(std::memory_order_acquire) == published_mark(); }
-  static constexpr std::uint8_t all_rent = 254;
-  bool failed() const { return rent == failed_mark; }
-  void fail() { rent = failed_mark; }
-
- private:
-  static constexpr std::uint8_t failed_mark = all_rent + 1;
 };
 static_assert(sizeof(version) == 48);
 
