@@ -50,9 +50,9 @@ thread_local constinit std::uint64_t blocks_in_task_of = 0;
 
 namespace {
 
-// The system's allocator has an arena for each thread, at a multiple of 64 MiB. So what each of them makes first lies at
-// the same place in its arena, and in the same sets of all caches. Who looks at some twenty workers one after the other
-// would find none of their lines there any more, although nobody has written them.
+// The system's allocator has an arena for each thread, at a multiple of 64 MiB. So what each of them makes first lies
+// at the same place in its arena, and in the same sets of all caches. Who looks at some twenty workers one after the
+// other would find none of their lines there any more, although nobody has written them.
 std::unique_ptr<char[]> keep_apart(int worker) {
   constexpr std::size_t step = 13 * cache_line_bytes, period = 64 * step;
   return std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(worker) * step % period + 1);

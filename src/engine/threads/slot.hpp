@@ -88,9 +88,9 @@ struct alignas(cache_line_bytes) slot {
   counter recognised;                   // those of its tasks that are
   counter refused;                      // tasks; in queues they count as spawned and as finished
   counter bulk_tasks;                   // tasks of graphs in bulk that it ran, less their frames, which are counted in queues
-  std::unique_ptr<char[]> stagger;      // workers: lies before what they look at of each other
   counter recorded;                     // tasks of graphs: finished minus started. They exist anyway and are no backlog
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
+  std::unique_ptr<char[]> stagger;      // workers: lies before what they look at of each other
 
   int index() const { return queues.index; }
   // Else its thread does not have the place for itself, and must not lend it.
