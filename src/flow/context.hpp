@@ -102,6 +102,13 @@ struct context {
   context(shared& s, int node_index, std::uint32_t creator_id, bool is_seen_busy)
       : common(s), frames(s.frames, node_index), buffers(s.buffers, node_index), node(node_index), creator(creator_id), seen_busy(is_seen_busy) {}
 
+  // The thread is on another node.
+  void move_to(int node_index) noexcept {
+    node = node_index;
+    frames.move_home(node_index);
+    buffers.move_home(node_index);
+  }
+
   shared& common;
   memory::cache frames;
   memory::cache buffers;

@@ -2,6 +2,7 @@
 #include "memory/pools.hpp"
 
 #include <new>
+#include <utility>
 
 namespace weir::memory {
 
@@ -56,6 +57,25 @@ void cache::make_stocks(int pool) {
   auto made = std::make_unique<stocks>();
   for (std::size_t c = 0; c < made->size(); c++) (*made)[c].full = full_batch[c];
   stocks_[static_cast<std::size_t>(pool)] = std::move(made);
+}
+
+// What it kept there is of use to who is there.
+void cache::move_home(int home) noexcept {
+  stocks* const there = home == home_place_ ? nullptr : stocks_if_any(pools_.pool_of(home));
+  if (there == nullptr) return;
+  for (int c = 0; c < class_count; c++) give_back(home_, c, home_stocks_[static_cast<std::size_t>(c)]);
+  home_place_ = home;
+  home_ = pools_.pool_of(home);
+  home_stocks_ = there->data();
+  home_uncounted_ = &uncounted_[static_cast<std::size_t>(home_)];
+}
+
+// All but what was never used yet.
+void cache::give_back(int pool, int size_class, stock& s) noexcept {
+  if (s.head != nullptr) pools_.put_batch(pool, size_class, std::exchange(s.head, nullptr), std::exchange(s.count, 0));
+  if (s.spare == nullptr) return;
+  pools_.put_batch(pool, size_class, s.spare, s.spare->batch_size);
+  s.spare = nullptr;
 }
 
 // For a release, which cannot fail: null if there are none yet, and no memory for them.

@@ -82,6 +82,8 @@ class cache {
     }
     release_elsewhere(b.data, b.place, b.pool, bytes);
   }
+  // Its thread is somewhere else now. If there is no memory for that, it stays at home where it was.
+  void move_home(int home) noexcept;
   // Counting with limited precision: what this cache has not reported yet.
   void flush_counts() noexcept;
   // By who uses it. O(blocks that it keeps).
@@ -138,14 +140,15 @@ class cache {
   void make_stocks(int pool);
   stocks* stocks_if_any(int pool) noexcept;
   block refill(int pool, int size_class, stock&);
+  void give_back(int pool, int size_class, stock&) noexcept;
   block allocate_elsewhere(std::size_t bytes, int pool);
   void release_elsewhere(void* data, int place, int pool, std::size_t bytes) noexcept;
   void report(int pool) noexcept;
   void count(int pool, std::int64_t& uncounted, std::int64_t bytes) noexcept;
 
   pools& pools_;
-  const int home_place_;
-  const int home_;  // index of its pool
+  int home_place_;
+  int home_;  // index of its pool
   const bool counted_;
   stock* home_stocks_;
   std::vector<std::unique_ptr<stocks>> stocks_;  // by pool

@@ -93,6 +93,34 @@ TEST(pools, blocks_go_home_from_another_cache) {
   for (const auto& [chunk, node] : os.preferred()) EXPECT_EQ(node, 4) << "not the system's number of node 0";
 }
 
+// What a thread had kept where it was is there for others, and what it allocates from now on comes from where it is.
+TEST(pools, a_cache_moves_with_its_thread) {
+  fake_backend os;
+  pools p(os, {4, 7}, true);
+  cache wanderer(p, 0);
+  std::vector<block> at_first;
+  for (int i = 0; i < 1000; i++) at_first.push_back(wanderer.allocate(1000, 0));
+  for (const block& b : at_first) wanderer.release(b, 1000);
+  const std::size_t maps = os.total_maps();
+  wanderer.move_home(1);
+  {
+    cache settler(p, 0);
+    std::vector<block> again;
+    for (int i = 0; i < 1000; i++) again.push_back(settler.allocate(1000, 0));
+    EXPECT_EQ(os.total_maps(), maps) << "what the wanderer left was not used";
+    for (const block& b : again) settler.release(b, 1000);
+  }
+  for (int i = 0; i < 1000; i++) {
+    const block b = wanderer.allocate(1000, 1);
+    EXPECT_EQ(b.pool, 1);
+    wanderer.release(b, 1000);
+  }
+  wanderer.move_home(0);
+  EXPECT_TRUE(wanderer.is_valid());
+  wanderer.flush_counts();
+  EXPECT_EQ(p.live_bytes(), 0);
+}
+
 TEST(pools, unmap_all_they_mapped) {
   fake_backend os;
   {

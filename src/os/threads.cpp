@@ -89,6 +89,11 @@ std::uint64_t page_faults_of_this_thread() {
 
 int current_cpu() { return sched_getcpu(); }
 
+long times_this_thread_blocked() {
+  rusage used{};
+  return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_nvcsw : 0;
+}
+
 void name_this_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
 
 }  // namespace weir::os

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 namespace weir::os {
 namespace {
@@ -93,6 +95,12 @@ TEST(thread, ended_threads_leave_nothing_mapped) {
   const std::size_t before = mapped_bytes();
   for (int i = 0; i < 20; i++) thread({std::size_t{64} << 20, std::size_t{64} << 20}, [](stack_bounds) {}).join();
   EXPECT_LT(mapped_bytes(), before + (std::size_t{20 * 64} << 20));
+}
+
+TEST(thread, knows_how_often_it_has_blocked) {
+  const long before = times_this_thread_blocked();
+  for (int i = 0; i < 3; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(times_this_thread_blocked(), before + 3);
 }
 
 TEST(affinity, a_bound_thread_knows_what_it_was_allowed_and_its_child_gets_it_back) {

@@ -11,6 +11,7 @@
 #include "place/place.hpp"
 #include "sched/beside_idle.hpp"
 #include "sched/counter.hpp"
+#include "sched/cpu_claim.hpp"
 #include "sched/deque.hpp"
 #include "sched/inbox.hpp"
 #include "sched/initial_tasks.hpp"
@@ -67,6 +68,7 @@ struct alignas(cache_line_bytes) slot_queues {
   atomic<bool> rests{false};                  // sleeps, or looks again only later
   atomic<bool> searching{true};               // has run out of tasks since; others may look
   bool runs_small_tasks = false;              // guests: did so in the place that it has, when it left that last
+  cpu_claim<> claim;                          // workers: of a thread that creates tasks on their CPU
   atomic<int> place{-1};                      // guests: the worker whose place it has, or keeps; -1: none
 
   // How far its thread has got, with whatever it does.
@@ -207,6 +209,10 @@ class scheduler {
   // A worker's own thread goes on: no thread of the program has its place any more.
   void has_own_place(const slot_queues& self);
   bool all_queues_empty() const;
+  // Tasks that no worker of another node may run.
+  bool anything_required_of(const slot_queues& self) const {
+    return self.node >= 0 && !required_[static_cast<std::size_t>(self.node)].empty();
+  }
   // Whether there are tasks that this worker alone was told of.
   bool anything_sent_to(const slot_queues& self) const;
 
@@ -230,6 +236,7 @@ class scheduler {
   policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
   bool push_to_node(slot_queues& self, frame*, int node);
+  int worker_to_push_to(slot_queues& self, int node);
   bool tell_of_window() {
     if (windows_->is_news()) sleep.wake_any();
     return true;

@@ -8,6 +8,11 @@
 #include <thread>
 
 namespace weir::engine {
+namespace {
+
+constexpr std::uint64_t ns_between_looks_at_cpu = 100'000;  // each takes a system call
+
+}  // namespace
 
 bool permission::allows_in(const scope_state* scope) const {
   if (scope == nullptr || inside_ == nullptr) return false;
@@ -22,6 +27,7 @@ bool permission::allows_in(const scope_state* scope) const {
 
 bool engine::execute_while_waiting(slot& guest, const std::function<bool()>& done, const permission& may_run) {
   if (done()) return true;
+  end_claim(guest);
   if (!waiting_threads_execute_ || !knows_stack(guest)) return false;
   slot* place = enter_kept_place(guest);
   const bool searches_at_first = place == nullptr;
@@ -84,6 +90,7 @@ void engine::leave_after_creating(slot& guest, slot& place) {
 
 // Before it sleeps, or ends: then nobody needs to find out that it does not come again.
 void engine::give_up_kept_place(slot& guest) {
+  end_claim(guest);
   if (guest.kept_place >= 0 && enter_kept_place(guest) != nullptr) leave_place(guest, leaving::for_good);
 }
 
@@ -189,8 +196,53 @@ void engine::stop_searching_in_place(slot& place) {
     scheduler_.sleep.wake_any();
 }
 
+// A thread that creates many tasks, and does not block, needs its CPU. There is a worker for each, and one is bound to
+// that one, too: then this thread would be at work for half of the time, and all others would wait for what it creates.
+// That worker sleeps meanwhile, as it does if this thread has its place. One goes on executing in any case.
+void engine::claim_cpu(slot& guest) {
+  const std::uint64_t now = os::now_ns();
+  if (now - guest.looked_at_cpu_ns < ns_between_looks_at_cpu) return;
+  guest.looked_at_cpu_ns = now;
+  const long blocked = os::times_this_thread_blocked();
+  const bool has_kept_cpu = std::exchange(guest.times_blocked, blocked) == blocked;
+  const int worker = has_kept_cpu && bound_ ? worker_of_calling_cpu() : -1;
+  if (guest.claimed >= 0 && guest.claimed != worker) end_claim(guest);
+  if (worker < 0 || renews_kept_place(guest)) return;
+  if (guest.claimed < 0 && workers_away() >= scheduler_.worker_count() - 1) return;
+  guest.claimed = worker;
+  if (slot_at(worker)->queues.claim.renew(now)) claimed_cpus_.fetch_add(1, std::memory_order_relaxed);
+}
+
+int engine::workers_away() const {
+  return claimed_cpus_.load(std::memory_order_relaxed) + scheduler_.sleep.places_kept();
+}
+
+// So that the worker's own thread does not think that it does not come again.
+bool engine::renews_kept_place(slot& guest) {
+  if (guest.kept_place < 0 || workers_away() >= scheduler_.worker_count()) return false;
+  slot* const place = enter_kept_place(guest);
+  if (place == nullptr) return false;
+  leave_for_a_while(guest, *place);
+  return true;
+}
+
+void engine::end_claim(slot& guest) {
+  if (guest.claimed < 0) return;
+  sched::cpu_claim<>& claim = slot_at(std::exchange(guest.claimed, -1))->queues.claim;
+  if (claim.end()) claimed_cpus_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void engine::sleep_while_claimed(slot& s) {
+  return_credits(s, 0);
+  s.flow.buffers.flush_counts();
+  const trace::sleep_slice asleep(s.log, false);
+  const auto anything_to_do = [&] { return scheduler_.anything_required_of(s.queues); };
+  if (s.queues.claim.wait_out(os::now_ns, anything_to_do)) claimed_cpus_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 // For what a thread of the program creates and may run at once. Null: all are busy.
 slot* engine::take_place_to_create(slot& guest) {
+  end_claim(guest);
   const int worker = borrow_place_now();
   if (worker < 0) return nullptr;
   has_place(guest, worker);

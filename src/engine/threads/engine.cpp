@@ -239,7 +239,9 @@ int engine::node_of_calling_cpu() const {
 
 void engine::refresh_node(slot& s) {
   if (machine_.node_count() < 2 || !machine_.is_host) return;
-  s.queues.node = s.flow.node = node_of_calling_cpu();
+  const int node = node_of_calling_cpu();
+  if (node != s.flow.node) s.flow.move_to(node);
+  s.queues.node = node;
 }
 
 slot& engine::guest_slot() {

@@ -246,6 +246,7 @@ class engine {
   // Likewise, by this worker.
   bool is_to_plan(slot&, std::uint64_t& look_again_ns);
   bool plan_window(slot&);
+  void look_around_before_creating(slot&);
   frame* create_with_care(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void forget(scope_state& s, std::uint32_t reasons) noexcept {
     if ((s.reasons_to_skip.load(std::memory_order_relaxed) & reasons) == 0) return;
@@ -324,6 +325,15 @@ class engine {
   slot* enter_kept_place(slot& guest);
   slot* enter_with_care(slot& guest);
   slot* take_place_to_create(slot& guest);
+  void claim_cpu(slot& guest);
+  bool renews_kept_place(slot& guest);
+  void end_claim(slot& guest);
+  void sleep_while_claimed(slot&);
+  int workers_away() const;
+  // A thread of the program needs this worker's CPU, and whatever it would do others can.
+  bool is_away(const slot& s) const {
+    return s.queues.claim.is_made() && !scheduler_.anything_required_of(s.queues);
+  }
   void has_place(slot& guest, int worker);
   void leave_for_a_while(slot& guest, const slot& place);
   void leave_after_creating(slot& guest, slot& place);
@@ -452,6 +462,7 @@ class engine {
   atomic<std::int32_t> worker_without_memory_{-1};  // one that could not be started
   atomic<std::int32_t> nested_waiters_{0};
   atomic<std::uint64_t> used_up_bytes_{0};  // of stacks on which there is no room, and others stand in for their threads
+  atomic<std::int32_t> claimed_cpus_{0};  // of workers, by threads that create tasks there
   atomic<std::int32_t> blocking_{0};  // threads that have called weir::blocking() in a task and have not come back
 
   loop_bells bells_{machine_.node_count()};

@@ -40,6 +40,7 @@ void engine::check(const detail::graph_state& g) const {
 frame* engine::next_task(slot& s) {
   for (;;) {
     if (s.turns.is_due()) [[unlikely]] let_others_go_on(s, nullptr);
+    if (is_away(s)) [[unlikely]] sleep_while_claimed(s);
     if (frame* f = scheduler_.take_at_hand(s.queues)) return f;
     frame* const f = idle(s, nullptr);
     if (f != nullptr || stopping_.load(std::memory_order_relaxed) != 0) return f;
@@ -186,7 +187,8 @@ void engine::execute(slot& s, frame* f) {
       scheduler_.push_own(s.queues, next);
       next = scheduler_.take_own(s.queues);
     }
-    if (next != nullptr && s.turns.is_due()) [[unlikely]] next = leave_in_queue(s, next);
+    if (next != nullptr && (s.turns.is_due() || (outer == nullptr && is_away(s)))) [[unlikely]]
+      next = leave_in_queue(s, next);
     f = next;
   }
   s.outside = outside;

@@ -192,6 +192,7 @@ void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
 slot* engine::place_for_loop(slot& guest) {
   if (!waiting_threads_execute_ || !knows_stack(guest)) return nullptr;
   if (slot* const kept = enter_kept_place(guest); kept != nullptr) return kept;
+  end_claim(guest);
   int worker = borrow_place_now();
   for (int i = 0; i < rounds_to_lend && worker < 0 && scheduler_.sleep.searching() > 0; i++) {
     std::this_thread::yield();

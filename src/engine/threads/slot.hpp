@@ -90,6 +90,10 @@ struct alignas(cache_line_bytes) slot {
   counter bulk_tasks;                   // tasks of graphs in bulk that it ran, less their frames, which are counted in queues
   counter recorded;                     // tasks of graphs: finished minus started. They exist anyway and are no backlog
   std::array<counter, sched::max_distance_classes> read_bytes, written_bytes;
+  int claimed = -1;                     // guests: the worker on whose CPU they create tasks
+  std::uint32_t spawns_until_throttle = 0;  // guests: beyond spawns_until_check
+  std::uint64_t looked_at_cpu_ns = 0;   // guests: when they last looked whom they share it with
+  long times_blocked = 0;               // guests: how often their thread had by then given it away by itself
   std::unique_ptr<char[]> stagger;      // workers: lies before what they look at of each other
 
   int index() const { return queues.index; }

@@ -13,6 +13,7 @@ constexpr std::size_t short_tasks_kept = 64;
 constexpr std::size_t kept_per_searcher = 8;  // of workers that are looking for tasks, or are being woken for them
 // How often their number is looked at, in tasks created: it is in a line that thieves write.
 constexpr std::uint32_t spawns_per_look = 16;
+constexpr std::uint32_t spawns_per_look_at_cpu = 32;  // so that a look at the clock costs a task little
 
 // What was in the deque when the creator began is of an outer level of a recursion, and larger than what comes; a loop that
 // creates large tasks finds nothing there. So many of these, and one more for each worker that is not busy, are left to
@@ -62,12 +63,25 @@ frame* engine::create(scope_state* scope, const detail::task_ops* ops, const tas
 frame* engine::create_with_care(scope_state* scope, const detail::task_ops* ops, const task_options& o,
                                 detail::frame_size size) {
   slot& s = current();
-  if (s.spawns_until_check-- == 0) throttle(s);
+  if (s.spawns_until_check-- == 0) look_around_before_creating(s);
   if (o.affinity.node != -1 || o.affinity.required) {
     if (o.affinity.names_memory()) return flow::create_frame(s.flow, scope, ops, with_node(s.flow, o), size);
     check_affinity(o);
   }
   return flow::create_frame(s.flow, scope, ops, o, size);
+}
+
+// By a thread of the program more often than it looks at all others.
+void engine::look_around_before_creating(slot& s) {
+  if (s.depth > 0) return throttle(s);
+  refresh_node(s);
+  claim_cpu(s);
+  if (s.spawns_until_throttle == 0) {
+    throttle(s);
+    s.spawns_until_throttle = s.spawns_until_check;
+  }
+  s.spawns_until_check = std::min(s.spawns_until_throttle, spawns_per_look_at_cpu);
+  s.spawns_until_throttle -= s.spawns_until_check;
 }
 
 void engine::discard(frame* f) noexcept { flow::free_frame(slot_to_release(*this)->flow, f); }

@@ -45,7 +45,6 @@ std::int64_t engine::backlog_now() const {
 
 void engine::throttle(slot& s) {
   throw_if_forked();
-  if (s.depth == 0) refresh_node(s);
   s.queues.hunts.creates_tasks();
   const std::int64_t room = static_cast<std::int64_t>(backlog_limit_) - backlog_now();
   // All threads together create half of what there is room for until they look again.
