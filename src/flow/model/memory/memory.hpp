@@ -91,6 +91,7 @@ class migration {
 class cache {
  public:
   cache(pools&, int) {}
+  void move_home(int) noexcept {}
 
   block allocate(std::size_t bytes, int) {
     void* b = std::aligned_alloc(64, detail::align_up(bytes, 64));
