@@ -1,7 +1,7 @@
 // Umbrella header of src/sched: queues of ready tasks, stealing, sleeping.
 #pragma once
 
-#include "sched/cpu_claim.hpp"
+#include "sched/creator_claim.hpp"
 #include "sched/deque.hpp"
 #include "sched/inbox.hpp"
 #include "sched/loop_post.hpp"

@@ -55,7 +55,7 @@ class scheduler::view final : public surroundings {
   bool node_holds_tasks(int node) const override { return all_.node_holds_tasks(node); }
   bool offers(int worker) const override { return all_.offers_.offers(worker); }
   bool rests(int worker) const override { return all_.sleep.is_resting(worker); }
-  bool is_away(int worker) const override { return all_.slot(worker).claim.is_made(); }
+  bool is_away(int worker) const override { return all_.is_away(all_.node_of_worker(worker)); }
   first_tasks first_of(int slot) const override;
   first_tasks first_of_node(int node) const override;
   std::uint64_t finished(int slot) const override { return all_.slot(slot).finished.read(); }
@@ -186,7 +186,9 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
     note_sender(self, f);
     const int node = f->affinity;  // once it is pushed it may have run, and be gone
     required_[static_cast<std::size_t>(node)].push(f);
-    wake_one_of_node(node);
+    if (!wake_one_of_node(node))
+      for (const int w : workers_of_node(node))
+        if (slot(w).claim.is_made()) slot(w).claim.look_again();
     return true;
   }
   if (policy_.discipline == policy::queues::central) {
@@ -249,6 +251,11 @@ bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   }
   self.pushes.add(1);
   return true;
+}
+
+bool scheduler::is_away(int node) const {
+  const std::vector<int>& workers = workers_of_node(node);
+  return std::all_of(workers.begin(), workers.end(), [this](int w) { return slot(w).claim.is_made(); });
 }
 
 // -1: none. What a worker leaves that is away is for anybody, as is what a thread of the program keeps, at less cost.

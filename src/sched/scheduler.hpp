@@ -11,7 +11,7 @@
 #include "place/place.hpp"
 #include "sched/beside_idle.hpp"
 #include "sched/counter.hpp"
-#include "sched/cpu_claim.hpp"
+#include "sched/creator_claim.hpp"
 #include "sched/deque.hpp"
 #include "sched/inbox.hpp"
 #include "sched/initial_tasks.hpp"
@@ -68,7 +68,7 @@ struct alignas(cache_line_bytes) slot_queues {
   atomic<bool> rests{false};                  // sleeps, or looks again only later
   atomic<bool> searching{true};               // has run out of tasks since; others may look
   bool runs_small_tasks = false;              // guests: did so in the place that it has, when it left that last
-  cpu_claim<> claim;                          // workers: of a thread that creates tasks on their CPU
+  creator_claim<> claim;                          // workers: of a thread that creates tasks on their CPU
   atomic<int> place{-1};                      // guests: the worker whose place it has, or keeps; -1: none
 
   // How far its thread has got, with whatever it does.
@@ -109,6 +109,9 @@ class scheduler {
   const std::vector<double>& distance_classes() const { return near_.distances(); }
 
   slot_queues& slot(int index) { return *slots_[static_cast<std::size_t>(index)].load(std::memory_order_acquire); }
+  const slot_queues& slot(int index) const {
+    return *slots_[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
+  }
   int slot_count() const { return slot_count_.load(std::memory_order_acquire); }
   // Makes a worker's queues; to be called by the worker itself, so that they lie on its node. All workers' queues must
   // exist before anything else is called.
@@ -148,6 +151,7 @@ class scheduler {
   // is better left with one. False: it does not.
   bool give_back(slot_queues& self, frame* f) {
     return self.hunts.robbed() >= 0 && f->priority <= 0 && self.hunts.sizes().all_small() &&
+           !slot(self.hunts.robbed()).claim.is_made() &&
            push_to_worker(self, ready_task(f), self.hunts.robbed());
   }
 
@@ -236,6 +240,7 @@ class scheduler {
   policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
   bool push_to_node(slot_queues& self, frame*, int node);
+  bool is_away(int node) const;  // threads of the program need the CPUs of all its workers
   int worker_to_push_to(slot_queues& self, int node);
   bool tell_of_window() {
     if (windows_->is_news()) sleep.wake_any();

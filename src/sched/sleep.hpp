@@ -229,6 +229,8 @@ class sleep_control {
 
   // True: everybody rests now. Who calls this looks at all queues afterwards.
   bool begin_rest(int worker, bool may_lend) { return falls_asleep(words_[worker], may_lend ? asleep : waiting); }
+  // Its own thread is busy or searching, and does not spin.
+  bool is_awake(int worker) const { return is(words_[worker].load(std::memory_order_relaxed), awake); }
   bool is_resting(int worker) const { return rests(words_[worker].load(std::memory_order_relaxed)); }
   // It is searching, whoever ended its rest. Nothing is to borrow its place.
   void end_rest(int worker) {

@@ -10,7 +10,8 @@
 namespace weir::engine {
 namespace {
 
-constexpr std::uint64_t ns_between_looks_at_cpu = 100'000;  // each takes a system call
+constexpr std::uint64_t ns_between_looks_at_cpu = 100'000;       // each takes a system call
+constexpr std::uint64_t ns_between_looks_at_others = 1'000'000;  // each takes a line of every worker's
 
 }  // namespace
 
@@ -205,12 +206,27 @@ void engine::claim_cpu(slot& guest) {
   guest.looked_at_cpu_ns = now;
   const long blocked = os::times_this_thread_blocked();
   const bool has_kept_cpu = std::exchange(guest.times_blocked, blocked) == blocked;
-  const int worker = has_kept_cpu && bound_ ? worker_of_calling_cpu() : -1;
-  if (guest.claimed >= 0 && guest.claimed != worker) end_claim(guest);
-  if (worker < 0 || renews_kept_place(guest)) return;
-  if (guest.claimed < 0 && workers_away() >= scheduler_.worker_count() - 1) return;
+  const bool needs_it = has_kept_cpu && no_cpu_to_spare_ && bind_refused_.load(std::memory_order_relaxed) == 0;
+  const int worker = needs_it && others_get_on(guest, now) ? worker_of_calling_cpu() : -1;
+  if (worker >= 0 && renews_kept_place(guest)) return end_claim(guest);
+  const bool shares = worker >= 0 && scheduler_.sleep.is_awake(worker);
+  if (guest.claimed >= 0 && (guest.claimed != worker || !shares)) end_claim(guest);
+  if (!shares) return;
   guest.claimed = worker;
-  if (slot_at(worker)->queues.claim.renew(now)) claimed_cpus_.fetch_add(1, std::memory_order_relaxed);
+  if (!slot_at(worker)->queues.claim.renew(now)) return;
+  claimed_cpus_.fetch_add(1, std::memory_order_relaxed);
+  if (workers_away() >= scheduler_.worker_count()) end_claim(guest);
+}
+
+// What is created is of use to somebody by now: a worker is looking for it, or tasks are finished. Else the worker here
+// may be the only one that is not in a long task.
+bool engine::others_get_on(slot& guest, std::uint64_t now_ns) {
+  if (scheduler_.sleep.searching() > 0 || scheduler_.sleep.sleeping() > 0) return true;
+  if (now_ns - guest.looked_at_others_ns < ns_between_looks_at_others) return guest.others_get_on;
+  guest.looked_at_others_ns = now_ns;
+  const std::uint64_t finished = finished_now();
+  guest.others_get_on = std::exchange(guest.finished_by_then, finished) != finished;
+  return guest.others_get_on;
 }
 
 int engine::workers_away() const {
@@ -222,29 +238,39 @@ bool engine::renews_kept_place(slot& guest) {
   if (guest.kept_place < 0 || workers_away() >= scheduler_.worker_count()) return false;
   slot* const place = enter_kept_place(guest);
   if (place == nullptr) return false;
+  if (scheduler_.anything_sent_to(place->queues)) {
+    leave_place(guest, leaving::for_good);
+    return false;
+  }
   leave_for_a_while(guest, *place);
   return true;
 }
 
 void engine::end_claim(slot& guest) {
   if (guest.claimed < 0) return;
-  sched::cpu_claim<>& claim = slot_at(std::exchange(guest.claimed, -1))->queues.claim;
+  sched::creator_claim<>& claim = slot_at(std::exchange(guest.claimed, -1))->queues.claim;
   if (claim.end()) claimed_cpus_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// A worker that rests disturbs nobody, and who sends it something is to wake it.
+void engine::drop_claim(slot& s) {
+  if (s.queues.claim.is_made() && s.queues.claim.end()) claimed_cpus_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void engine::sleep_while_claimed(slot& s) {
   return_credits(s, 0);
   s.flow.buffers.flush_counts();
   const trace::sleep_slice asleep(s.log, false);
+  if (scheduler_.anything_sent_to(s.queues)) scheduler_.sleep.wake_any();  // for others it costs nothing any more
   const auto anything_to_do = [&] { return scheduler_.anything_required_of(s.queues); };
   if (s.queues.claim.wait_out(os::now_ns, anything_to_do)) claimed_cpus_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // For what a thread of the program creates and may run at once. Null: all are busy.
 slot* engine::take_place_to_create(slot& guest) {
-  end_claim(guest);
   const int worker = borrow_place_now();
   if (worker < 0) return nullptr;
+  end_claim(guest);
   has_place(guest, worker);
   slot& place = *slot_at(worker);
   stop_searching_in_place(place);

@@ -328,11 +328,13 @@ class engine {
   void claim_cpu(slot& guest);
   bool renews_kept_place(slot& guest);
   void end_claim(slot& guest);
+  void drop_claim(slot&);
   void sleep_while_claimed(slot&);
   int workers_away() const;
+  bool others_get_on(slot& guest, std::uint64_t now_ns);
   // A thread of the program needs this worker's CPU, and whatever it would do others can.
   bool is_away(const slot& s) const {
-    return s.queues.claim.is_made() && !scheduler_.anything_required_of(s.queues);
+    return s.queues.claim.is_made() && s.holds_no_task() && !scheduler_.anything_required_of(s.queues);
   }
   void has_place(slot& guest, int worker);
   void leave_for_a_while(slot& guest, const slot& place);
@@ -447,6 +449,7 @@ class engine {
   std::vector<int> node_of_os_cpu_;
   std::vector<int> worker_of_os_cpu_;  // one that may be bound there; -1: none
   const bool bound_;
+  const bool no_cpu_to_spare_;  // each has a worker that is bound to it
   const std::uint64_t spin_ns_;
   const bool one_worker_;
   const os::stack_size stack_;

@@ -127,6 +127,7 @@ void engine::rest(slot& s, const sched::decision& d, const std::function<bool()>
   using what = sched::decision::kind;
   using counting = sched::thief::counting;
   s.flow.buffers.flush_counts();
+  drop_claim(s);
   const bool in_task = !s.holds_no_task();
   const trace::sleep_slice asleep(s.log, in_task);
   // Asleep without a task, it may have lent the place: then it must not look whether it is in loops, and it is in none.
@@ -187,7 +188,7 @@ void engine::execute(slot& s, frame* f) {
       scheduler_.push_own(s.queues, next);
       next = scheduler_.take_own(s.queues);
     }
-    if (next != nullptr && (s.turns.is_due() || (outer == nullptr && is_away(s)))) [[unlikely]]
+    if (next != nullptr && (s.turns.is_due() || is_away(s))) [[unlikely]]
       next = leave_in_queue(s, next);
     f = next;
   }

@@ -159,6 +159,7 @@ void engine::run_loop_in_task(slot& s, detail::loop_work& l) {
 
 // If all places are taken the CPUs have enough to do: then it leaves the loop to others, and sleeps.
 void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
+  end_claim(guest);
   const auto make_post = [&] { return guest.posted.add(machine_.node_count()); };
   loop_post* post = one_worker_ || l.useful < 2 ? nullptr : make_post();
   slot* const place = place_for_loop(guest);
@@ -192,7 +193,6 @@ void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
 slot* engine::place_for_loop(slot& guest) {
   if (!waiting_threads_execute_ || !knows_stack(guest)) return nullptr;
   if (slot* const kept = enter_kept_place(guest); kept != nullptr) return kept;
-  end_claim(guest);
   int worker = borrow_place_now();
   for (int i = 0; i < rounds_to_lend && worker < 0 && scheduler_.sleep.searching() > 0; i++) {
     std::this_thread::yield();

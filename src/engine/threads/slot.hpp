@@ -93,6 +93,9 @@ struct alignas(cache_line_bytes) slot {
   int claimed = -1;                     // guests: the worker on whose CPU they create tasks
   std::uint32_t spawns_until_throttle = 0;  // guests: beyond spawns_until_check
   std::uint64_t looked_at_cpu_ns = 0;   // guests: when they last looked whom they share it with
+  std::uint64_t looked_at_others_ns = 0;  // guests: when they last looked whether anything gets done meanwhile
+  std::uint64_t finished_by_then = 0;     // guests: all tasks
+  bool others_get_on = false;             // guests: what they found then
   long times_blocked = 0;               // guests: how often their thread had by then given it away by itself
   std::unique_ptr<char[]> stagger;      // workers: lies before what they look at of each other
 

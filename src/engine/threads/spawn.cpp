@@ -76,7 +76,9 @@ void engine::look_around_before_creating(slot& s) {
   if (s.depth > 0) return throttle(s);
   refresh_node(s);
   claim_cpu(s);
-  if (s.spawns_until_throttle == 0) {
+  if (s.spawns_until_throttle > 0) {
+    s.spawns_until_throttle--;  // the task that it is about to create
+  } else {
     throttle(s);
     s.spawns_until_throttle = s.spawns_until_check;
   }

@@ -11,7 +11,7 @@ namespace weir::sched {
 
 // One a worker. Nothing is published by it: it only says for how long to sleep, so all accesses are relaxed.
 template <class Atomics = real_atomics>
-class cpu_claim {
+class creator_claim {
  public:
   // A claim that is not renewed for so long is over. Longer: who stops without a word has its CPU idle for longer. Shorter:
   // who creates slowly has its claim end between two tasks.
@@ -25,16 +25,18 @@ class cpu_claim {
     Atomics::wake_one(claim_);
     return true;
   }
+  // By who has something that the worker alone can do: it looks again. A system call.
+  void look_again() { Atomics::wake_one(claim_); }
   bool is_made() const { return claim_.load(std::memory_order_relaxed) != none; }
   // By the worker: until it is ended, or over, or there is something that nobody else can do, which it looks for whenever
   // the claim could be over. True: it was over, and the caller has ended it.
   template <class Clock, class AnythingToDo>
   bool wait_out(Clock&& now_ns, AnythingToDo&& anything_to_do) {
     for (std::uint32_t seen = claim_.load(std::memory_order_relaxed); seen != none && !anything_to_do();) {
-      // Below zero: it was renewed behind the look at the clock.
-      const std::int32_t age_us = std::max(static_cast<std::int32_t>(stamp(now_ns()) - seen), 0);
-      if (age_us < lasts_us) {
-        Atomics::wait_for(claim_, seen, static_cast<std::uint32_t>(lasts_us - age_us));
+      // A little below zero: it was renewed behind the look at the clock. Far below: half an hour ago.
+      const auto age_us = static_cast<std::int32_t>(stamp(now_ns()) - seen);
+      if (age_us < lasts_us && age_us > -lasts_us) {
+        Atomics::wait_for(claim_, seen, static_cast<std::uint32_t>(std::min(lasts_us - age_us, lasts_us)));
         seen = claim_.load(std::memory_order_relaxed);
       } else if (claim_.compare_exchange_strong(seen, none, std::memory_order_relaxed, std::memory_order_relaxed)) {
         return true;

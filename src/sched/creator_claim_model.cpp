@@ -1,6 +1,6 @@
 // Model tests of claimed CPUs: each claim is ended once, by its thread or by the worker, and nobody sleeps for ever.
 #include "base/model/model_gtest.hpp"
-#include "sched/cpu_claim.hpp"
+#include "sched/creator_claim.hpp"
 
 namespace weir::sched {
 namespace {
@@ -10,11 +10,11 @@ using model::model_atomics;
 using model::parallel;
 using model::require;
 
-constexpr std::uint64_t ns_of_a_claim = std::uint64_t{1000} * cpu_claim<model_atomics>::lasts_us;
+constexpr std::uint64_t ns_of_a_claim = std::uint64_t{1000} * creator_claim<model_atomics>::lasts_us;
 
 // A thread of the program, with what engines count of claims.
 struct creator {
-  cpu_claim<model_atomics>& of;
+  creator_claim<model_atomics>& of;
   int& begun;
   int& ended;
 
@@ -24,7 +24,7 @@ struct creator {
 
 // `ns_a_look`: how fast time goes for the worker.
 void a_creator_and_its_worker(std::uint64_t ns_a_look, bool ends) {
-  cpu_claim<model_atomics> claim;
+  creator_claim<model_atomics> claim;
   int begun = 0, ended = 0, ended_by_worker = 0;
   parallel(
       [&] {
@@ -42,21 +42,21 @@ void a_creator_and_its_worker(std::uint64_t ns_a_look, bool ends) {
   require(!claim.is_made(), "a claim that nobody has made");
 }
 
-TEST(cpu_claim_model, is_ended_by_its_thread) {
+TEST(creator_claim_model, is_ended_by_its_thread) {
   expect_passes([] { a_creator_and_its_worker(1000, true); });
 }
 
-TEST(cpu_claim_model, is_over_by_itself) {
+TEST(creator_claim_model, is_over_by_itself) {
   expect_passes([] { a_creator_and_its_worker(ns_of_a_claim, false); });
 }
 
-TEST(cpu_claim_model, is_ended_once) {
+TEST(creator_claim_model, is_ended_once) {
   expect_passes([] { a_creator_and_its_worker(ns_of_a_claim, true); });
 }
 
-TEST(cpu_claim_model, belongs_to_one_of_two_creators_at_a_time) {
+TEST(creator_claim_model, belongs_to_one_of_two_creators_at_a_time) {
   expect_passes([] {
-    cpu_claim<model_atomics> claim;
+    creator_claim<model_atomics> claim;
     int begun[2] = {}, ended[2] = {};
     const auto create = [&](int i) {
       creator c{claim, begun[i], ended[i]};
@@ -69,9 +69,9 @@ TEST(cpu_claim_model, belongs_to_one_of_two_creators_at_a_time) {
 }
 
 // What only this worker can do is found although the claim is renewed for ever.
-TEST(cpu_claim_model, leaves_what_nobody_else_can_do) {
+TEST(creator_claim_model, leaves_what_nobody_else_can_do) {
   expect_passes([] {
-    cpu_claim<model_atomics> claim;
+    creator_claim<model_atomics> claim;
     model_atomics::atomic<bool> required{false};
     claim.renew(0);
     parallel([&] { required.store(true, std::memory_order_relaxed); },
