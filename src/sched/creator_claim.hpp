@@ -13,8 +13,8 @@ namespace weir::sched {
 template <class Atomics = real_atomics>
 class creator_claim {
  public:
-  // A claim that is not renewed for so long is over. Longer: who stops without a word has its CPU idle for longer. Shorter:
-  // who creates slowly has its claim end between two tasks.
+  // A claim that is not renewed for so long is over. Longer: who stops without a word has its CPU idle for longer.
+  // Shorter: who creates slowly has its claim end between two tasks.
   static constexpr std::int32_t lasts_us = 1000;
 
   // By a thread on the worker's CPU, again and again while it creates tasks. True: there was none before.
@@ -28,8 +28,8 @@ class creator_claim {
   // By who has something that the worker alone can do: it looks again. A system call.
   void look_again() { Atomics::wake_one(claim_); }
   bool is_made() const { return claim_.load(std::memory_order_relaxed) != none; }
-  // By the worker: until it is ended, or over, or there is something that nobody else can do, which it looks for whenever
-  // the claim could be over. True: it was over, and the caller has ended it.
+  // By the worker: until it is ended, or over, or there is something that nobody else can do, which it looks for
+  // whenever the claim could be over. True: it was over, and the caller has ended it.
   template <class Clock, class AnythingToDo>
   bool wait_out(Clock&& now_ns, AnythingToDo&& anything_to_do) {
     for (std::uint32_t seen = claim_.load(std::memory_order_relaxed); seen != none && !anything_to_do();) {

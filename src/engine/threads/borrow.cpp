@@ -201,12 +201,13 @@ void engine::stop_searching_in_place(slot& place) {
 // that one, too: then this thread would be at work for half of the time, and all others would wait for what it creates.
 // That worker sleeps meanwhile, as it does if this thread has its place. One goes on executing in any case.
 void engine::claim_cpu(slot& guest) {
+  if (!creators_claim_cpus_) return;
   const std::uint64_t now = os::now_ns();
   if (now - guest.looked_at_cpu_ns < ns_between_looks_at_cpu) return;
   guest.looked_at_cpu_ns = now;
   const long blocked = os::times_this_thread_blocked();
   const bool has_kept_cpu = std::exchange(guest.times_blocked, blocked) == blocked;
-  const bool needs_it = has_kept_cpu && no_cpu_to_spare_ && bind_refused_.load(std::memory_order_relaxed) == 0;
+  const bool needs_it = has_kept_cpu && bind_refused_.load(std::memory_order_relaxed) == 0;
   const int worker = needs_it && others_get_on(guest, now) ? worker_of_calling_cpu() : -1;
   if (worker >= 0 && renews_kept_place(guest)) return end_claim(guest);
   const bool shares = worker >= 0 && scheduler_.sleep.is_awake(worker);

@@ -449,7 +449,7 @@ class engine {
   std::vector<int> node_of_os_cpu_;
   std::vector<int> worker_of_os_cpu_;  // one that may be bound there; -1: none
   const bool bound_;
-  const bool no_cpu_to_spare_;  // each has a worker that is bound to it
+  const bool creators_claim_cpus_;  // each CPU has a worker that is bound to it
   const std::uint64_t spin_ns_;
   const bool one_worker_;
   const os::stack_size stack_;
