@@ -55,7 +55,6 @@ class scheduler::view final : public surroundings {
   bool node_holds_tasks(int node) const override { return all_.node_holds_tasks(node); }
   bool offers(int worker) const override { return all_.offers_.offers(worker); }
   bool rests(int worker) const override { return all_.sleep.is_resting(worker); }
-  bool is_away(int worker) const override { return all_.is_away(all_.node_of_worker(worker)); }
   first_tasks first_of(int slot) const override;
   first_tasks first_of_node(int node) const override;
   std::uint64_t finished(int slot) const override { return all_.slot(slot).finished.read(); }
@@ -243,29 +242,16 @@ int scheduler::container_for(slot_queues& self, int wished) {
 
 // Drebes et al., PACT 2016, section 2.3, Algorithm 1, lines 29-33: to the inbox of a random worker of that node.
 bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
-  const int worker = worker_to_push_to(self, node);
-  if (worker < 0) return false;
-  if (!push_to_worker(self, ready_task(f, hint_of(f)), worker)) {
+  const std::vector<int>& workers = workers_of_node(node);
+  if (workers.empty()) return false;
+  if (!push_to_worker(
+          self, ready_task(f, hint_of(f)),
+          workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))])) {
     self.pushes_refused.add(1);
     return false;
   }
   self.pushes.add(1);
   return true;
-}
-
-bool scheduler::is_away(int node) const {
-  const std::vector<int>& workers = workers_of_node(node);
-  return std::all_of(workers.begin(), workers.end(), [this](int w) { return slot(w).claim.is_made(); });
-}
-
-// -1: none. What a worker leaves that is away is for anybody, as is what a thread of the program keeps, at less cost.
-int scheduler::worker_to_push_to(slot_queues& self, int node) {
-  const std::vector<int>& workers = workers_of_node(node);
-  const auto n = static_cast<std::uint32_t>(workers.size());
-  const std::uint32_t first = n < 2 ? 0 : self.random.below(n);
-  for (std::uint32_t i = 0; i < n; i++)
-    if (const int w = workers[(first + i) % n]; !slot(w).claim.is_made()) return w;
-  return n == 0 || self.index >= worker_count() ? -1 : workers[first];
 }
 
 bool scheduler::push_to_worker(slot_queues& self, ready_task t, int target) {

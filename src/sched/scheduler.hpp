@@ -109,9 +109,6 @@ class scheduler {
   const std::vector<double>& distance_classes() const { return near_.distances(); }
 
   slot_queues& slot(int index) { return *slots_[static_cast<std::size_t>(index)].load(std::memory_order_acquire); }
-  const slot_queues& slot(int index) const {
-    return *slots_[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
-  }
   int slot_count() const { return slot_count_.load(std::memory_order_acquire); }
   // Makes a worker's queues; to be called by the worker itself, so that they lie on its node. All workers' queues must
   // exist before anything else is called.
@@ -240,8 +237,6 @@ class scheduler {
   policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
   bool push_to_node(slot_queues& self, frame*, int node);
-  bool is_away(int node) const;  // threads of the program need the CPUs of all its workers
-  int worker_to_push_to(slot_queues& self, int node);
   bool tell_of_window() {
     if (windows_->is_news()) sleep.wake_any();
     return true;

@@ -60,7 +60,6 @@ class surroundings {
   virtual bool node_holds_tasks(int node) const = 0;  // in queues of its own
   virtual bool offers(int worker) const = 0;
   virtual bool rests(int worker) const = 0;
-  virtual bool is_away(int worker) const = 0;  // nobody of its node executes anything for a while
   virtual first_tasks first_of(int slot) const = 0;
   virtual first_tasks first_of_node(int node) const = 0;
   virtual std::uint64_t finished(int slot) const = 0;

@@ -109,7 +109,6 @@ thief::sight& thief::look_at(const surroundings& around, int worker, moment at) 
   }
   s.seen_ns = at.now_ns;
   s.node = node;
-  s.away = around.is_away(worker);
   return s;
 }
 
@@ -136,7 +135,7 @@ void thief::pass_on(const surroundings& around, sight& seen, moment at) {
 }
 
 bool thief::pays(const sight& of, task_hint hint, std::size_t before, moment at) const {
-  if (hint.bytes() == 0 || of.away) return true;
+  if (hint.bytes() == 0) return true;
   const double cost = cost_ns(hint, of, at.node), idle = static_cast<double>(at.now_ns - of.surplus_ns);
   const double wait = static_cast<double>(std::max(before * hint.ns(), at.now_ns - of.since_ns));
   return idle * wait >= cost * cost;
@@ -144,7 +143,7 @@ bool thief::pays(const sight& of, task_hint hint, std::size_t before, moment at)
 
 // If that node's worker gets on as it does, or not at all.
 std::uint64_t thief::pays_at_ns(const sight& of, task_hint hint, std::size_t before, moment at) const {
-  if (hint.bytes() == 0 || of.away) return at.now_ns;
+  if (hint.bytes() == 0) return at.now_ns;
   const double cost = cost_ns(hint, of, at.node), wait = static_cast<double>(before * hint.ns());
   const std::uint64_t if_stuck = std::max(of.since_ns, of.surplus_ns) + static_cast<std::uint64_t>(cost);
   if (wait <= 0) return if_stuck;

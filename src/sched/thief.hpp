@@ -123,7 +123,6 @@ class thief {
     std::uint64_t finished = 0, since_ns = 0;   // what that has finished, and when this was new
     std::uint64_t seen_ns = 0, surplus_ns = 0;  // when this was, and since when there was something to take
     int node = 0;
-    bool away = false;       // it executes nothing for now
     bool passed_on = false;  // somebody nearer has been told of that
   };
   class worth;

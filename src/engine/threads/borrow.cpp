@@ -262,7 +262,7 @@ void engine::sleep_while_claimed(slot& s) {
   return_credits(s, 0);
   s.flow.buffers.flush_counts();
   const trace::sleep_slice asleep(s.log, false);
-  if (scheduler_.anything_sent_to(s.queues)) scheduler_.sleep.wake_any();  // for others it costs nothing any more
+  if (scheduler_.anything_sent_to(s.queues)) scheduler_.sleep.wake_any();  // who left it alone weighs again
   const auto anything_to_do = [&] { return scheduler_.anything_required_of(s.queues); };
   if (s.queues.claim.wait_out(os::now_ns, anything_to_do)) claimed_cpus_.fetch_sub(1, std::memory_order_relaxed);
 }

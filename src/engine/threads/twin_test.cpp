@@ -25,8 +25,7 @@ using sched::thief;
 
 enum class asked : std::uint8_t {
   take_own, take_shared, take_from, take_if_worth_it, take_from_container, take_initial, slots, anything_shared,
-  anything_required_here, anything_sent, has_tasks, node_holds_tasks, offers, rests, is_away, first_of, first_of_node,
-  finished,
+  anything_required_here, anything_sent, has_tasks, node_holds_tasks, offers, rests, first_of, first_of_node, finished,
   progress, place_of,
 };
 
@@ -93,7 +92,6 @@ class recorder final : public sched::surroundings, public sched::witness {
   bool node_holds_tasks(int n) const override { return saw(asked::node_holds_tasks, n, real_->node_holds_tasks(n)); }
   bool offers(int w) const override { return saw(asked::offers, w, real_->offers(w)); }
   bool rests(int w) const override { return saw(asked::rests, w, real_->rests(w)); }
-  bool is_away(int w) const override { return saw(asked::is_away, w, real_->is_away(w)); }
   first_tasks first_of(int s) const override { return saw_first(asked::first_of, s, real_->first_of(s)); }
   first_tasks first_of_node(int n) const override {
     return saw_first(asked::first_of_node, n, real_->first_of_node(n));
@@ -163,7 +161,6 @@ class twin final : public sched::surroundings {
   bool node_holds_tasks(int n) const override { return next(asked::node_holds_tasks, n).number != 0; }
   bool offers(int w) const override { return next(asked::offers, w).number != 0; }
   bool rests(int w) const override { return next(asked::rests, w).number != 0; }
-  bool is_away(int w) const override { return next(asked::is_away, w).number != 0; }
   first_tasks first_of(int s) const override { return next(asked::first_of, s).first; }
   first_tasks first_of_node(int n) const override { return next(asked::first_of_node, n).first; }
   std::uint64_t finished(int s) const override { return next(asked::finished, s).number; }
