@@ -2,7 +2,7 @@
 // machines with 8, 24 and 192 workers.
 //
 //   sweep [--policy NAME] [--constant NAME] [--task-us N]...
-//   sweep --compare NAME,NAME,... [--task-us N]...
+//   sweep --compare NAME,NAME,... [--task-us N]... [--rounds N]
 //
 // With --compare, each shape's time under several policies, in microseconds, and of the first over the best other one.
 // Else a row is a number and a value: the geometric mean of all times over those with the usual value, for each
@@ -113,7 +113,21 @@ class sweep {
   std::vector<cell> cells_;
 };
 
-void compare(const std::vector<std::string>& policies, const std::vector<int>& task_us) {
+// As a program that does the same again and again, with the same data.
+engine::sim::program repeated(const engine::sim::program& once, int rounds) {
+  engine::sim::program all = once;
+  const int tasks = static_cast<int>(once.tasks.size());
+  for (int r = 1; r < rounds; r++) {
+    for (engine::sim::task t : once.tasks) {
+      for (int& created : t.creates) created += r * tasks;
+      all.tasks.push_back(std::move(t));
+    }
+    for (const int created : once.creates) all.creates.push_back(created + r * tasks);
+  }
+  return all;
+}
+
+void compare(const std::vector<std::string>& policies, const std::vector<int>& task_us, int rounds) {
   for (const auto& [file, each] : {std::pair("opteron-64", 1), std::pair("sgi-192", 1), std::pair("sgi-192", 8)}) {
     const simulated_machine m = load(file, static_cast<std::size_t>(each));
     for (const int us : task_us) {
@@ -126,8 +140,9 @@ void compare(const std::vector<std::string>& policies, const std::vector<int>& t
       for (const named_program& p : programs) {
         std::string line = fmt::format("{:<28}", p.name);
         times all;
+        const engine::sim::program made = repeated(p.made, rounds);
         for (const std::string& policy : policies) {
-          engine::sim::simulation s(m.machine, m.node_of_worker, policy, p.made, 2'000'000);
+          engine::sim::simulation s(m.machine, m.node_of_worker, policy, made, 2'000'000);
           all.push_back(static_cast<double>(s.run().ns) / 1000);
           line += fmt::format("{:>14.0f}", all.back());
         }
@@ -147,7 +162,12 @@ int main(int argc, char** argv) {
   std::string policy = "local";
   std::vector<std::string> names, compared;
   std::vector<int> task_us;
-  app.add_option("--compare", compared, "each shape's time under these policies")->delimiter(',');
+  int rounds = 1;
+  CLI::Option* const comparing =
+      app.add_option("--compare", compared, "each shape's time under these policies")->delimiter(',');
+  app.add_option("--rounds", rounds, "do each program so often, one after the other")
+      ->check(CLI::Range(1, 1000))
+      ->needs(comparing);
   app.add_option("--policy", policy, "under this policy")->capture_default_str();
   app.add_option("--constant", names, "these only");
   app.add_option("--task-us", task_us, "length of tasks, microseconds (default: 2 and 20)")
@@ -155,7 +175,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (task_us.empty()) task_us = {2, 20};
   if (!compared.empty()) {
-    compare(compared, task_us);
+    compare(compared, task_us, rounds);
     return 0;
   }
   for (const std::string& n : names) {
