@@ -2,6 +2,7 @@
 #include "sched/thief.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace weir::sched {
@@ -13,12 +14,15 @@ class thief::worth final : public judgement {
   bool takes(task_hint hint, std::size_t before) const override {
     const bool does = of_.pays(seen_, hint, before, at_);
     refused_ |= !does;
+    last_ = hint;
     return does;
   }
   bool refused() const { return refused_; }
+  task_hint last() const { return last_; }  // what was asked about: if anything was taken, that
 
  private:
   mutable bool refused_ = false;
+  mutable task_hint last_;
   const thief& of_;
   const sight seen_;
   const moment at_;
@@ -103,8 +107,13 @@ thief::sight& thief::look_at(const surroundings& around, int worker, moment at) 
     s.finished = finished;
     s.since_ns = at.now_ns;
   }
-  if (first || !(around.has_tasks(worker) || around.node_holds_tasks(node))) {
-    s.surplus_ns = at.now_ns;
+  // What it was idle for beside that in vain, before it found something to do, still counts.
+  if (first) {
+    s.idle_from_ns += at.now_ns - s.seen_ns;
+    s.passed_on = false;
+  }
+  if (!(around.has_tasks(worker) || around.node_holds_tasks(node))) {
+    s.idle_from_ns = at.now_ns;
     s.passed_on = false;
   }
   s.seen_ns = at.now_ns;
@@ -136,18 +145,26 @@ void thief::pass_on(const surroundings& around, sight& seen, moment at) {
 
 bool thief::pays(const sight& of, task_hint hint, std::size_t before, moment at) const {
   if (hint.bytes() == 0) return true;
-  const double cost = cost_ns(hint, of, at.node), idle = static_cast<double>(at.now_ns - of.surplus_ns);
+  const double cost = cost_ns(hint, of, at.node), idle = static_cast<double>(at.now_ns - of.idle_from_ns);
   const double wait = static_cast<double>(std::max(before * hint.ns(), at.now_ns - of.since_ns));
   return idle * wait >= cost * cost;
+}
+
+// It has been idle for this one, and no longer for those that will come.
+void thief::has_paid(sight& of, task_hint hint, moment at) {
+  const auto cost = static_cast<std::uint64_t>(std::min(cost_ns(hint, of, at.node), 1e18));
+  of.idle_from_ns += std::min(cost, at.now_ns - of.idle_from_ns);
 }
 
 // If that node's worker gets on as it does, or not at all.
 std::uint64_t thief::pays_at_ns(const sight& of, task_hint hint, std::size_t before, moment at) const {
   if (hint.bytes() == 0) return at.now_ns;
   const double cost = cost_ns(hint, of, at.node), wait = static_cast<double>(before * hint.ns());
-  const std::uint64_t if_stuck = std::max(of.since_ns, of.surplus_ns) + static_cast<std::uint64_t>(cost);
+  const auto apart = static_cast<double>(std::max(of.since_ns, of.idle_from_ns) - std::min(of.since_ns, of.idle_from_ns));
+  const double stuck_ns = (std::sqrt(apart * apart + 4 * cost * cost) - apart) / 2;
+  const std::uint64_t if_stuck = std::max(of.since_ns, of.idle_from_ns) + static_cast<std::uint64_t>(stuck_ns);
   if (wait <= 0) return if_stuck;
-  return std::min(if_stuck, of.surplus_ns + static_cast<std::uint64_t>(std::min(cost * cost / wait, 1e18)));
+  return std::min(if_stuck, of.idle_from_ns + static_cast<std::uint64_t>(std::min(cost * cost / wait, 1e18)));
 }
 
 bool thief::pays_any(const first_tasks& all, const sight& of, moment at) const {
@@ -156,8 +173,8 @@ bool thief::pays_any(const first_tasks& all, const sight& of, moment at) const {
 
 // When it has been idle beside that for twice as long. Meanwhile queues grow, and what is first in them changes, of
 // which nobody tells. To look more often is worth nothing (decision 25).
-std::uint64_t thief::look_again_at_ns(const sight& of, moment at) {
-  return at.now_ns + (at.now_ns - of.surplus_ns);
+std::uint64_t thief::look_again_at_ns(const sight& of, moment at) const {
+  return at.now_ns + (at.now_ns - std::max(of.idle_from_ns, idle_since_ns_));
 }
 
 std::uint64_t thief::first_pays_at_ns(const first_tasks& all, const sight& of, moment at) const {
@@ -171,18 +188,21 @@ bool thief::any_work(const surroundings& around, counting what, bool with_left, 
   if (around.anything_shared() || around.anything_required_here()) return true;
   const neighbourhood& near = ground_->near;
   const bool weighs = ground_->charges && what == counting::worth_it;
-  if (weighs && idle_since_ns_ == 0) at.now_ns = 0;
+  const bool is_busy = idle_since_ns_ == 0;
+  const auto pays_to_take = [&](const first_tasks& all, int worker) {
+    return is_busy ? pays_any(all, {}, {0, at.node}) : pays_any(all, look_at(around, worker, at), at);
+  };
   for (int node = 0; node < near.nodes(); node++) {
     if (!around.node_holds_tasks(node)) continue;
     if (!weighs || node == at.node) return true;
-    if (pays_any(around.first_of_node(node), look_at(around, near.workers_of(node).front(), at), at)) return true;
+    if (pays_to_take(around.first_of_node(node), near.workers_of(node).front())) return true;
   }
   const int end = around.slots();
   for (int i = with_left ? 0 : near.workers(); i < end; i++) {
     if (!with_left && executes_elsewhere(around.place_of(i))) continue;
     if (!around.has_tasks(i)) continue;
     if (!weighs || i >= near.workers() || !far_from(at.node, i)) return true;
-    if (pays_any(around.first_of(i), look_at(around, i, at), at)) return true;
+    if (pays_to_take(around.first_of(i), i)) return true;
   }
   return false;
 }
@@ -311,7 +331,8 @@ frame* thief::take_from_container(surroundings& around, int node, moment at) {
   sight& seen = look_at(around, ground_->near.workers_of(node).front(), at);
   const worth it(*this, seen, at);
   frame* const f = around.take_from_container(node, &it);
-  if (f == nullptr && it.refused()) pass_on(around, seen, at);
+  if (f != nullptr) has_paid(seen, it.last(), at);
+  else if (it.refused()) pass_on(around, seen, at);
   return f;
 }
 
@@ -334,8 +355,10 @@ frame* thief::steal_from_far_level(surroundings& around, const std::vector<int>&
     if ((how != reach::all && !around.offers(victim)) || leaves_alone(around, victim, watch_at_ns)) continue;
     sight& seen = look_at(around, victim, at);
     const worth it(*this, seen, at);
-    if (frame* f = around.take_from(victim, it))
+    if (frame* f = around.take_from(victim, it)) {
+      has_paid(seen, it.last(), at);
       return has_robbed(f, victim, -1, ground_->near.distance_class(at.node, ground_->near.node_of(victim)));
+    }
     if (it.refused()) pass_on(around, seen, at);
   }
   return nullptr;
@@ -347,7 +370,10 @@ frame* thief::steal_initial(surroundings& around, moment at) {
     if (!around.node_holds_tasks(node)) continue;
     sight& seen = look_at(around, near.workers_of(node).front(), at);
     const worth it(*this, seen, at);
-    if (frame* f = around.take_initial(node, it)) return f;
+    if (frame* f = around.take_initial(node, it)) {
+      has_paid(seen, it.last(), at);
+      return f;
+    }
     if (it.refused()) pass_on(around, seen, at);
   }
   return nullptr;

@@ -3,7 +3,7 @@
 //
 // An idle worker takes a task from another node when the time for which it has been idle beside that node's tasks, and
 // the task's wait there, have grown to what taking it costs: their geometric mean
-// (docs/decisions/0022-balance-by-one-estimate.md).
+// (docs/decisions/0022-balance-by-one-estimate.md). Idle time of one search that has bought nothing counts in the next.
 #pragma once
 
 #include "base/base.hpp"
@@ -121,7 +121,8 @@ class thief {
   // What it has seen of a worker on another node.
   struct sight {
     std::uint64_t finished = 0, since_ns = 0;   // what that has finished, and when this was new
-    std::uint64_t seen_ns = 0, surplus_ns = 0;  // when this was, and since when there was something to take
+    std::uint64_t seen_ns = 0;                  // when this was
+    std::uint64_t idle_from_ns = 0;             // it has been idle beside its tasks as long as if since then
     int node = 0;
     bool passed_on = false;  // somebody nearer has been told of that
   };
@@ -137,9 +138,10 @@ class thief {
   sight& look_at(const surroundings&, int worker, moment);
   void pass_on(const surroundings&, sight&, moment);
   double cost_ns(task_hint hint, const sight& of, int node) const { return ground_->costs.of(hint, of.node, node); }
+  void has_paid(sight&, task_hint, moment);
   bool pays(const sight&, task_hint, std::size_t before, moment) const;
   std::uint64_t pays_at_ns(const sight&, task_hint, std::size_t before, moment) const;
-  static std::uint64_t look_again_at_ns(const sight&, moment);
+  std::uint64_t look_again_at_ns(const sight&, moment) const;
   bool pays_any(const first_tasks&, const sight&, moment) const;
   std::uint64_t first_pays_at_ns(const first_tasks&, const sight&, moment) const;
 
