@@ -149,14 +149,14 @@ void program::prepare(runtime& rt) {
     whole_edges_ = interleaved_array<double>(grid_.size.elements());
     for (auto* tokens : {&blurred_token_, &edges_token_}) tokens->resize(grid_.count());
     make_data(rt, 0, grid_.count());
-    if (options_.parallel_control) control_.emplace(rt, tiles(rt));
+    if (options_.parallel_control) control_.emplace(rt, tiles(rt), options_);
     return;
   }
   if (options_.data_in == storage::own) allocate_own();
   else
     for (auto* blocks : {&image_, &blurred_, &edges_}) blocks->resize(grid_.count());
   if (options_.parallel_control) {
-    control_.emplace(rt, tiles(rt));
+    control_.emplace(rt, tiles(rt), options_);
     control_->make_chunks(rt, [&](std::size_t chunk) { make_chunk(rt, chunk); });
   } else if (options_.data_in == storage::own) {
     const auto lines = chunking::of(grid_.blocks.rows, grid_.blocks.columns, rt.workers());
@@ -310,7 +310,7 @@ kernel blur_roberts() {
   k.name = "blur-roberts";
   k.description = "Gaussian blur, then Roberts cross edge detection, of a grey image; a PNG or made up";
   k.size_meaning = k.block_meaning = "ROWSxCOLUMNS";
-  k.uses = {.parallel_control = true, .shared = true, .own = true, .input = true, .output = true};
+  k.uses = {.parallel_control = true, .creators = true, .shared = true, .own = true, .input = true, .output = true};
   k.defaults.size = {2048, 2048};
   k.defaults.block = {64, 256};
   k.complete = load_picture;

@@ -42,6 +42,13 @@ enum class first_touch : std::uint8_t {
 };
 std::string_view name_of(first_touch);
 
+// Where those run who create tasks chunk by chunk, and with them, before the measured region, the first values are made.
+enum class creators {
+  dealt,      // each chunk's on one node, the nodes in turn
+  stolen,     // wherever somebody is idle
+  scattered,  // each on a node at random
+};
+
 // One problem to solve and how. Fields a kernel has no use for (see kernel::uses) keep their defaults.
 struct configuration {
   std::vector<std::size_t> size;   // elements per dimension, outermost first
@@ -51,6 +58,7 @@ struct configuration {
   std::size_t bins = 0;            // integral-histogram
   std::uint64_t seed = 1;          // of the synthetic input
   bool parallel_control = false;   // tasks are created by tasks, chunk by chunk, instead of by one task
+  creators created = creators::dealt;  // with parallel_control, where the kernel says so
   storage data_in = storage::versions;
   first_touch init = first_touch::chunks;  // own memory
   bool annotate = false;           // own memory: tasks say on which node they are to run (hand_placement.hpp)
@@ -102,6 +110,7 @@ struct used_options {
   bool clusters = false;
   bool bins = false;
   bool parallel_control = false;
+  bool creators = false;  // where they run can be chosen
   bool versions = true;   // --memory private
   bool shared = false;
   bool own = false;

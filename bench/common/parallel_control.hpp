@@ -2,6 +2,8 @@
 // and iteration has a control task that creates the chunk's tasks.
 #pragma once
 
+#include <bench/common/kernel.hpp>
+
 #include <weir/weir.hpp>
 
 #include <algorithm>
@@ -44,10 +46,11 @@ enum class creation_order {
 
 // Control tasks are ordered among themselves by empty data ("tokens"), in the pattern of the tasks they create, so
 // creation runs along the wavefront. Each runs near the memory of its chunk: so do the frames of the tasks it creates,
-// and, where memory comes from the creator's node, what these write.
+// and, where memory comes from the creator's node, what these write. Or elsewhere, to see what that is worth: policies
+// that leave memory with the creator depend on it, and policies that do not should not.
 class parallel_control {
  public:
-  parallel_control(runtime&, const tiling&);
+  parallel_control(runtime&, const tiling&, const configuration&);
 
   // Calls make(chunk) in a task per chunk, on the chunk's node. What it makes (data) lies there. Waits for it, and for
   // the tasks it spawns.
@@ -59,20 +62,33 @@ class parallel_control {
   }
 
   // create(t, first, last) spawns the tasks of blocks [first, last) in iteration t; where(chunk): where those of a
-  // chunk are created, near() a block of it if it has any. Waits for all tasks.
+  // chunk are created if creators are dealt, near() a block of it if it has any. Waits for all tasks.
   template <class Create, class Where>
   void run(runtime& rt, int iterations, creation_order order, const Create& create, const Where& where) const {
     // The last chunk of a sweep is the last to start: its node has the time to create the first control tasks.
-    rt.spawn({.name = "control", .affinity = where(tiling_.chunks() - 1)},
+    rt.spawn({.name = "control", .affinity = placed(tiling_.chunks() - 1, 0, where)},
              [&] { create_controls(rt, 1, iterations, order, create, where); });
     rt.wait();
   }
 
   const tiling& chunks() const { return tiling_; }
   // Each chunk has a worker's node, the same under every policy. An order: its first values are to lie there.
-  placement on_node_of(std::size_t chunk) const { return require(nodes_[chunk]); }
+  placement on_node_of(std::size_t chunk) const {
+    return placed(chunk, 0, [this](std::size_t c) { return require(nodes_[c]); });
+  }
 
  private:
+  // By the seed alone, so that all policies have the same: one of the chunks' nodes.
+  int node_at_random(std::size_t chunk, int iteration) const;
+  template <class Where>
+  placement placed(std::size_t chunk, int iteration, const Where& where) const {
+    switch (created_) {
+      case creators::dealt: return where(chunk);
+      case creators::stolen: return {};
+      case creators::scattered: return require(node_at_random(chunk, iteration));
+    }
+    return {};
+  }
   // Before the tasks they create: who is to create more only when he is through with his own keeps the others waiting.
   // In a sweep they would delay the tasks that the wavefront waits for; but not who creates the control tasks.
   static task_options control(creation_order order, placement where) {
@@ -92,17 +108,19 @@ class parallel_control {
       before.clear();
       for (std::size_t n : tiling_.neighbours(c, order != creation_order::sweep)) before.push_back(now(t - 1)[n]);
       before.push_back(now(t - 1)[c]);
-      rt.spawn(control(order, where(c)), in(before), out(now(t)[c]),
+      rt.spawn(control(order, placed(c, t, where)), in(before), out(now(t)[c]),
                [&, t, c](auto...) { tiling_.for_each_run(c, [&](std::size_t first, std::size_t last) { create(t, first, last); }); });
     }
     if (t == iterations) return;
     const std::size_t next = tiling_.chunks() - 1 - static_cast<std::size_t>(t) % tiling_.chunks();
-    rt.spawn(control(creation_order::old_neighbours, where(next)), in(now(t)[0]), [&, t, iterations, order](auto) {
+    rt.spawn(control(creation_order::old_neighbours, placed(next, t, where)), in(now(t)[0]), [&, t, iterations, order](auto) {
       create_controls(rt, t + 1, iterations, order, create, where);
     });
   }
 
   tiling tiling_;
+  creators created_;
+  std::uint64_t seed_;
   std::vector<int> nodes_;            // by chunk
   std::vector<data<char>> turns_[2];  // by chunk: one written per control task
 };

@@ -53,6 +53,16 @@ std::string rounds_text(std::size_t repeats, int warm_up) {
   return text;
 }
 
+std::string_view control_of(const configuration& c) {
+  if (!c.parallel_control) return "sequential";
+  switch (c.created) {
+    case creators::dealt: return "parallel";
+    case creators::stolen: return "stolen";
+    case creators::scattered: return "scattered";
+  }
+  return "?";
+}
+
 std::string title(const run_request& request, const run_result& r) {
   const kernel& k = *request.what;
   const configuration& c = request.problem;
@@ -60,7 +70,7 @@ std::string title(const run_request& request, const run_result& r) {
   if (k.uses.iterations) text += fmt::format("  iterations {}", c.iterations);
   if (k.uses.clusters) text += fmt::format("  clusters {}", c.clusters);
   if (k.uses.bins) text += fmt::format("  bins {}", c.bins);
-  if (c.parallel_control) text += "  parallel control";
+  if (c.parallel_control) text += fmt::format("  {} control", control_of(c));
   if (c.data_in == storage::shared) text += "  shared";
   if (c.data_in == storage::own) text += fmt::format("  own memory  init {}", name_of(c.init));
   if (c.annotate) text += "  annotated";
@@ -82,7 +92,7 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   j["iterations"] = request.what->uses.iterations ? nlohmann::ordered_json(c.iterations) : nlohmann::ordered_json();
   if (request.what->uses.clusters) j["clusters"] = c.clusters;
   if (request.what->uses.bins) j["bins"] = c.bins;
-  j["control"] = c.parallel_control ? "parallel" : "sequential";
+  j["control"] = control_of(c);
   j["memory"] = name_of(c.data_in);
   j["shared"] = c.data_in == storage::shared;
   j["init"] = c.data_in == storage::own ? nlohmann::ordered_json(name_of(c.init)) : nlohmann::ordered_json();

@@ -80,6 +80,12 @@ TEST_P(Kernels, EqualTheSequentialProgramOnAPretendedMachine) {
     r.problem.data_in = data_in;
     expect_right(r);
   }
+  if (!r.what->uses.creators) return;
+  r.problem.data_in = storage::versions;
+  for (const creators where : {creators::stolen, creators::scattered}) {
+    r.problem.created = where;
+    expect_right(r);
+  }
 }
 
 // Those with --init and --annotate.

@@ -70,6 +70,7 @@ configuration configure(const kernel& k, const bench_options& o) {
   refuse(k, k.uses.clusters, o.clusters != 0, "--clusters");
   refuse(k, k.uses.bins, o.bins != 0, "--bins");
   refuse(k, k.uses.parallel_control, o.control == "parallel", "--control parallel");
+  refuse(k, k.uses.creators, o.control == "stolen" || o.control == "scattered", ("--control " + o.control).c_str());
   const storage data_in = storage_of(k, o);
   refuse(k, k.uses.versions, data_in == storage::versions, "--memory private");
   refuse(k, k.uses.shared, data_in == storage::shared, o.shared ? "--shared" : "--memory shared");
@@ -91,7 +92,8 @@ configuration configure(const kernel& k, const bench_options& o) {
   if (o.clusters) c.clusters = static_cast<std::size_t>(o.clusters);
   if (o.bins) c.bins = static_cast<std::size_t>(o.bins);
   c.seed = o.seed;
-  c.parallel_control = o.control == "parallel";
+  c.parallel_control = o.control != "sequential";
+  c.created = o.control == "stolen" ? creators::stolen : o.control == "scattered" ? creators::scattered : creators::dealt;
   c.data_in = data_in;
   c.init = init_of(k, o);
   c.annotate = o.annotate;
@@ -291,9 +293,10 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
                     "default: the host")
       ->type_name("M")
       ->envname("WEIR_MACHINE");
-  bench->add_option("--control", o->control, "Who creates the tasks: one task, or tasks chunk by chunk")
-      ->check(one_of({"sequential", "parallel"}))
-      ->type_name("sequential|parallel");
+  bench->add_option("--control", o->control, "Who creates the tasks: one task; or tasks chunk by chunk, each on its chunk's node (parallel), wherever "
+                    "somebody is idle (stolen), or on nodes at random (scattered)")
+      ->check(one_of({"sequential", "parallel", "stolen", "scattered"}))
+      ->type_name("sequential|parallel|stolen|scattered");
   bench->add_option("--memory", o->memory,
                     "private (default): data of the runtime's, with versions; shared: arrays interleaved over the "
                     "nodes; own: arrays of the program's, which tasks name with weir::ref")

@@ -42,7 +42,7 @@ kernel describe() {
   static constexpr std::string_view meaning[] = {"ELEMENTS", "ROWSxCOLUMNS", "PLANESxROWSxCOLUMNS"};
   kernel k;
   k.size_meaning = k.block_meaning = meaning[Dimensions - 1];
-  k.uses = {.iterations = true, .parallel_control = true, .shared = true, .own = true};
+  k.uses = {.iterations = true, .parallel_control = true, .creators = true, .shared = true, .own = true};
   k.memory_bytes = memory_bytes<Dimensions, Method>;
   return k;
 }

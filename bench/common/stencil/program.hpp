@@ -38,7 +38,7 @@ class program : public instance {
     allocate();
     if (options_.data_in == storage::own && options_.init != first_touch::chunks) return fill_as_told(rt);
     if (options_.parallel_control) {
-      control_.emplace(rt, tiles(rt));
+      control_.emplace(rt, tiles(rt), options_);
       control_->make_chunks(rt, [&](std::size_t chunk) { make_chunk(rt, chunk); });
       return;
     }
@@ -259,7 +259,7 @@ class program : public instance {
     }
   }
   void fill_as_told(runtime& rt) {
-    if (options_.parallel_control) control_.emplace(rt, tiles(rt));
+    if (options_.parallel_control) control_.emplace(rt, tiles(rt), options_);
     if (options_.init == first_touch::one) {
       for (std::size_t b = 0; b < grid_.count(); b++) fill_own(b);
     } else if (options_.init == first_touch::tasks) {
