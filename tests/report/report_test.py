@@ -213,6 +213,23 @@ def has_library():
 HAS_LIBRARY = has_library()
 
 
+class Charts(Files):
+    def test_as_json(self):
+        self.put("r.jsonl", "".join(json.dumps({**KERNEL, "policy": p, "seconds": s}) + "\n" for p, s in [("steal", 4), ("local", 1), ("local", 3), ("local", 2)]))
+        done = self.weir("report", "--json", "r.jsonl", "-o", "page.html")
+        self.assertEqual((done.returncode, done.stderr, os.listdir(self.folder.name)), (0, "", ["r.jsonl"]))
+        [section] = json.loads(done.stdout)
+        speed_up = next(c for c in section["charts"] if c["title"] == "Speed-up over steal")
+        of_local = next(s for s in speed_up["series"] if s["name"] == "local")["values"]
+        self.assertEqual((speed_up["unit"], of_local[0]["median"], of_local[0]["n"]), ("ratio", 2, 3))
+
+    def test_refusals(self):
+        self.put("half.jsonl", json.dumps(KERNEL)[:40])
+        self.put("t.json", text_of(trace()))
+        self.refused("report", "--json", "half.jsonl", says=["half.jsonl", "line 1"])
+        self.refused("report", "--json", "t.json", says=["t.json", "a trace", "expected results"])
+
+
 @unittest.skipUnless(HAS_LIBRARY, "weir was built without the plotting library")
 class Reports(Files):
     def test_refusals(self):

@@ -27,6 +27,7 @@ using bench::input_error;
 struct report_options {
   std::vector<std::string> files;
   std::string output = "report.html", title = "weir report";
+  bool json = false;
 };
 
 std::string html_text(const std::string& text) {
@@ -104,6 +105,18 @@ void write_report(const std::vector<std::string>& files, const std::string& outp
   write_file(output, filled(assets.page, {{"TITLE", title}, {"STYLE", assets.style}, {"VERSION", WEIR_VERSION}, {"DATA", json}, {"LIBRARY", assets.library}, {"SCRIPT", script}}));
 }
 
+// The charts alone, for programs. A trace makes none.
+static void print_charts(const std::vector<std::string>& files) {
+  result_reader results;
+  for (const std::string& file : files) {
+    if (looks_like_trace(file)) throw input_error(file + ": a trace; expected results, of which --json prints the charts");
+    results.add_file(file);
+  }
+  auto all = nlohmann::ordered_json::array();
+  for (const chart_section& s : results.sections()) all.push_back(to_json(s));
+  fmt::print("{}\n", all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
 void add_report_command(CLI::App& app) {
   auto o = std::make_shared<report_options>();
   CLI::App* report = app.add_subcommand("report", "Results and traces as one page for a browser, which needs no network");
@@ -113,7 +126,9 @@ void add_report_command(CLI::App& app) {
       ->required();
   report->add_option("-o,--output", o->output, "The page")->type_name("FILE")->capture_default_str();
   report->add_option("--title", o->title, "Its heading")->type_name("TEXT")->capture_default_str();
+  report->add_flag("--json", o->json, "Print the charts as JSON, and write no page");
   report->callback([o] {
+    if (o->json) return print_charts(o->files);
     write_report(o->files, o->output, o->title);
     fmt::print("written: {}\n", o->output);
   });

@@ -1,0 +1,127 @@
+"""Tables of documents from the results that lie beside them: python3 tables.py WEIR [--check] DOCUMENT...
+
+A table stands between two comments, the first of which says which figure of which results it shows:
+
+    <!-- table pact16-opteron-64: Figure 7 -->
+    <!-- end of table -->
+
+pact16-opteron-64.jsonl.xz in results/ beside the document holds the lines that weir eval wrote; "Figure 7" is how the
+title of one of their figures begins. WEIR, a weir command, draws the figures. Groups go down, series across; of several
+runs the median is shown, and below the table how far runs are from it. --check changes nothing, and fails if a table is
+not what its results make.
+"""
+import argparse
+import json
+import lzma
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+TABLE = re.compile(r"<!-- table (?P<results>[\w.-]+): (?P<figure>[^\n]*?) -->\n(?P<body>.*?)<!-- end of table -->", re.DOTALL)
+
+
+class Wrong(Exception):
+    """What a document asks for is not there."""
+
+
+def figures_in(weir, results):
+    """The charts of a file of results, as weir report --json prints them."""
+    try:
+        text = lzma.open(results, "rt", encoding="utf-8").read()
+    except (OSError, EOFError, lzma.LZMAError) as e:
+        raise Wrong(f"{results}: cannot be read: {e}") from e
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl") as plain:
+        plain.write(text)
+        plain.flush()
+        done = subprocess.run([weir, "report", "--json", plain.name], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Wrong(f"{results}: {done.stderr.strip()}")
+    return [chart for section in json.loads(done.stdout) for chart in section["charts"]]
+
+
+def shown(value, unit):
+    x = value["median"]
+    if unit == "share":
+        return f"{100 * x:.0f} %"
+    if unit == "ratio":
+        return f"{x:.2f}"
+    if unit == "count":
+        return f"{x:.0f}"
+    if unit == "bytes":
+        return f"{x / 2**20:.1f} MiB"
+    if x >= 1e6:
+        return f"{x / 1e6:.2f} ms"
+    return f"{x / 1e3:.1f} us" if x >= 1e4 else f"{x:.1f} ns"
+
+
+def spread(chart):
+    """How far runs are from the median of their cell: as a share of it, or in points where that is a share itself."""
+    away = [(max(v["high"] - v["median"], v["median"] - v["low"]) * (100 if chart["unit"] == "share" else 100 / v["median"]), v["n"])
+            for s in chart["series"] for v in s["values"] if v is not None and v["n"] > 1 and v["median"] > 0]
+    if not away:
+        return ""
+    what = "points" if chart["unit"] == "share" else "%"
+    runs = sorted({n for _, n in away})
+    count = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
+    farthest = [a for a, _ in away]
+    return f"\nMedians of {count} runs. The farthest of a cell is {statistics.median(farthest):.1f} {what} from it in the middle, {max(farthest):.1f} at most.\n"
+
+
+def table(chart):
+    series = [s for s in chart["series"] if any(v is not None for v in s["values"])]
+    lines = ["| | " + " | ".join(s["name"] for s in series) + " |", "| --- |" + " ---: |" * len(series)]
+    for i, group in enumerate(chart["groups"]):
+        cells = [shown(s["values"][i], chart["unit"]) if s["values"][i] is not None else "" for s in series]
+        lines.append(f"| {group} |" + "".join(f" {c} |" if c else " |" for c in cells))
+    return "\n".join(lines) + "\n"
+
+
+def redrawn(weir, document):
+    """The document's text, each table made anew. Throws Wrong."""
+    known = {}
+
+    def made(found):
+        results, figure = found["results"], found["figure"]
+        if results not in known:
+            known[results] = figures_in(weir, document.parent / "results" / (results + ".jsonl.xz"))
+        fit = [c for c in known[results] if c["title"] == figure] or [c for c in known[results] if c["title"].startswith(figure)]
+        if len(fit) != 1:
+            titles = "; ".join(c["title"] for c in known[results])
+            raise Wrong(f"{document}: {len(fit)} figures of {results} begin with \"{figure}\"; there are {titles}")
+        return f"<!-- table {results}: {figure} -->\n\n{table(fit[0])}{spread(fit[0])}\n<!-- end of table -->"
+
+    return TABLE.sub(made, document.read_text(encoding="utf-8"))
+
+
+def main():
+    about, _, usage = __doc__.partition("\n")
+    parser = argparse.ArgumentParser(description=about, epilog=usage, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weir", metavar="WEIR")
+    parser.add_argument("documents", metavar="DOCUMENT", type=pathlib.Path, nargs="+")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    differ = 0
+    for document in options.documents:
+        try:
+            text, new = document.read_text(encoding="utf-8"), redrawn(options.weir, document)
+        except (Wrong, OSError) as e:
+            sys.exit(f"tables: {e}")
+        if not TABLE.search(text):
+            sys.exit(f"tables: {document}: has no table that results make")
+        if text == new:
+            continue
+        differ += 1
+        if not options.check:
+            document.write_text(new, encoding="utf-8")
+            continue
+        old_lines, new_lines = text.splitlines(), new.splitlines()
+        line = next((i for i, (a, b) in enumerate(zip(old_lines, new_lines)) if a != b), min(len(old_lines), len(new_lines)))
+        print(f"tables: {document}:{line + 1}: not what its results make: expected\n  {(new_lines + [''])[line]}", file=sys.stderr)
+    return 1 if options.check and differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
