@@ -58,7 +58,7 @@ struct configuration {
   std::size_t bins = 0;            // integral-histogram
   std::uint64_t seed = 1;          // of the synthetic input
   bool parallel_control = false;   // tasks are created by tasks, chunk by chunk, instead of by one task
-  creators created = creators::dealt;  // with parallel_control, where the kernel says so
+  creators where_created = creators::dealt;  // with parallel_control
   storage data_in = storage::versions;
   first_touch init = first_touch::chunks;  // own memory
   bool annotate = false;           // own memory: tasks say on which node they are to run (hand_placement.hpp)

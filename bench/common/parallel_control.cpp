@@ -37,7 +37,7 @@ std::vector<std::size_t> tiling::neighbours(std::size_t chunk, bool also_at_corn
 }
 
 parallel_control::parallel_control(runtime& rt, const tiling& t, const configuration& problem)
-    : tiling_(t), created_(problem.created), seed_(problem.seed) {
+    : tiling_(t), where_created_(problem.where_created), seed_(problem.seed) {
   for (std::size_t c = 0; c < tiling_.chunks(); c++) {
     for (auto& turns : turns_) turns.push_back(rt.make_data<char>(0, "control token"));
     rt.spawn({.name = "control token"}, out(turns_[0][c]), [](auto) {});

@@ -82,7 +82,7 @@ class parallel_control {
   int node_at_random(std::size_t chunk, int iteration) const;
   template <class Where>
   placement placed(std::size_t chunk, int iteration, const Where& where) const {
-    switch (created_) {
+    switch (where_created_) {
       case creators::dealt: return where(chunk);
       case creators::stolen: return {};
       case creators::scattered: return require(node_at_random(chunk, iteration));
@@ -113,13 +113,12 @@ class parallel_control {
     }
     if (t == iterations) return;
     const std::size_t next = tiling_.chunks() - 1 - static_cast<std::size_t>(t) % tiling_.chunks();
-    rt.spawn(control(creation_order::old_neighbours, placed(next, t, where)), in(now(t)[0]), [&, t, iterations, order](auto) {
-      create_controls(rt, t + 1, iterations, order, create, where);
-    });
+    rt.spawn(control(creation_order::old_neighbours, placed(next, t, where)), in(now(t)[0]),
+             [&, t, iterations, order](auto) { create_controls(rt, t + 1, iterations, order, create, where); });
   }
 
   tiling tiling_;
-  creators created_;
+  creators where_created_;
   std::uint64_t seed_;
   std::vector<int> nodes_;            // by chunk
   std::vector<data<char>> turns_[2];  // by chunk: one written per control task

@@ -55,7 +55,7 @@ std::string rounds_text(std::size_t repeats, int warm_up) {
 
 std::string_view control_of(const configuration& c) {
   if (!c.parallel_control) return "sequential";
-  switch (c.created) {
+  switch (c.where_created) {
     case creators::dealt: return "parallel";
     case creators::stolen: return "stolen";
     case creators::scattered: return "scattered";

@@ -20,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 
-TABLE = re.compile(r"<!-- table (?P<results>[\w.-]+): (?P<figure>[^\n]*?) -->\n(?P<body>.*?)<!-- end of table -->", re.DOTALL)
+BEGIN, END = "<!-- table ", "<!-- end of table -->"
+TABLE = re.compile(BEGIN + r"(?P<results>[\w.-]+): (?P<figure>[^\n]*?) -->\n((?!<!-- table ).)*?" + END, re.DOTALL)
 
 
 class Wrong(Exception):
@@ -59,15 +60,18 @@ def shown(value, unit):
 
 def spread(chart):
     """How far runs are from the median of their cell: as a share of it, or in points where that is a share itself."""
-    away = [(max(v["high"] - v["median"], v["median"] - v["low"]) * (100 if chart["unit"] == "share" else 100 / v["median"]), v["n"])
-            for s in chart["series"] for v in s["values"] if v is not None and v["n"] > 1 and v["median"] > 0]
+    cells = [v for s in chart["series"] for v in s["values"] if v is not None and v["n"] > 1 and v["median"] > 0]
+    of_share = chart["unit"] == "share"
+    away = [(100 * max(v["high"] - v["median"], v["median"] - v["low"]) / (1 if of_share else v["median"]), v["n"])
+            for v in cells]
     if not away:
         return ""
-    what = "points" if chart["unit"] == "share" else "%"
+    what = "points" if of_share else "%"
     runs = sorted({n for _, n in away})
     count = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     farthest = [a for a, _ in away]
-    return f"\nMedians of {count} runs. The farthest of a cell is {statistics.median(farthest):.1f} {what} from it in the middle, {max(farthest):.1f} at most.\n"
+    return (f"\nMedians of {count} runs. The farthest of a cell is {statistics.median(farthest):.1f} {what} from it in the "
+            f"middle, {max(farthest):.1f} at most.\n")
 
 
 def table(chart):
@@ -79,21 +83,26 @@ def table(chart):
     return "\n".join(lines) + "\n"
 
 
-def redrawn(weir, document):
-    """The document's text, each table made anew. Throws Wrong."""
+def redrawn(weir, document, text):
+    """A document's text, each table made anew. Throws Wrong."""
+    tables = len(TABLE.findall(text))
+    if tables == 0 or not tables == text.count(BEGIN) == text.count(END):
+        raise Wrong(f"{document}: {tables} tables, {text.count(BEGIN)} comments that begin one and {text.count(END)} that "
+                    f"end one; expected one or more, and as many of each")
     known = {}
 
     def made(found):
         results, figure = found["results"], found["figure"]
         if results not in known:
             known[results] = figures_in(weir, document.parent / "results" / (results + ".jsonl.xz"))
-        fit = [c for c in known[results] if c["title"] == figure] or [c for c in known[results] if c["title"].startswith(figure)]
+        charts = known[results]
+        fit = [c for c in charts if c["title"] == figure] or [c for c in charts if c["title"].startswith(figure)]
         if len(fit) != 1:
-            titles = "; ".join(c["title"] for c in known[results])
+            titles = "; ".join(c["title"] for c in charts)
             raise Wrong(f"{document}: {len(fit)} figures of {results} begin with \"{figure}\"; there are {titles}")
         return f"<!-- table {results}: {figure} -->\n\n{table(fit[0])}{spread(fit[0])}\n<!-- end of table -->"
 
-    return TABLE.sub(made, document.read_text(encoding="utf-8"))
+    return TABLE.sub(made, text)
 
 
 def main():
@@ -106,11 +115,10 @@ def main():
     differ = 0
     for document in options.documents:
         try:
-            text, new = document.read_text(encoding="utf-8"), redrawn(options.weir, document)
+            text = document.read_text(encoding="utf-8")
+            new = redrawn(options.weir, document, text)
         except (Wrong, OSError) as e:
             sys.exit(f"tables: {e}")
-        if not TABLE.search(text):
-            sys.exit(f"tables: {document}: has no table that results make")
         if text == new:
             continue
         differ += 1
@@ -118,8 +126,10 @@ def main():
             document.write_text(new, encoding="utf-8")
             continue
         old_lines, new_lines = text.splitlines(), new.splitlines()
-        line = next((i for i, (a, b) in enumerate(zip(old_lines, new_lines)) if a != b), min(len(old_lines), len(new_lines)))
-        print(f"tables: {document}:{line + 1}: not what its results make: expected\n  {(new_lines + [''])[line]}", file=sys.stderr)
+        same = [a == b for a, b in zip(old_lines, new_lines)]
+        line = same.index(False) if False in same else len(same)
+        print(f"tables: {document}:{line + 1}: not what its results make: expected\n  {(new_lines + [''])[line]}",
+              file=sys.stderr)
     return 1 if options.check and differ else 0
 
 

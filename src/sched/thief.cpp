@@ -160,9 +160,10 @@ void thief::has_paid(sight& of, task_hint hint, moment at) {
 std::uint64_t thief::pays_at_ns(const sight& of, task_hint hint, std::size_t before, moment at) const {
   if (hint.bytes() == 0) return at.now_ns;
   const double cost = cost_ns(hint, of, at.node), wait = static_cast<double>(before * hint.ns());
-  const auto apart = static_cast<double>(std::max(of.since_ns, of.idle_from_ns) - std::min(of.since_ns, of.idle_from_ns));
+  const auto [first, last] = std::minmax(of.since_ns, of.idle_from_ns);  // both go on: their product is to be cost^2
+  const auto apart = static_cast<double>(last - first);
   const double stuck_ns = (std::sqrt(apart * apart + 4 * cost * cost) - apart) / 2;
-  const std::uint64_t if_stuck = std::max(of.since_ns, of.idle_from_ns) + static_cast<std::uint64_t>(stuck_ns);
+  const std::uint64_t if_stuck = last + static_cast<std::uint64_t>(stuck_ns);
   if (wait <= 0) return if_stuck;
   return std::min(if_stuck, of.idle_from_ns + static_cast<std::uint64_t>(std::min(cost * cost / wait, 1e18)));
 }

@@ -83,7 +83,7 @@ TEST_P(Kernels, EqualTheSequentialProgramOnAPretendedMachine) {
   if (!r.what->uses.creators) return;
   r.problem.data_in = storage::versions;
   for (const creators where : {creators::stolen, creators::scattered}) {
-    r.problem.created = where;
+    r.problem.where_created = where;
     expect_right(r);
   }
 }

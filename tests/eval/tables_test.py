@@ -88,7 +88,10 @@ class Tables(unittest.TestCase):
         self.document.write_text(PLACES.replace("Figure 12", "Figure"), encoding="utf-8")
         self.refused("3 figures of trial")
         self.document.write_text("nothing\n", encoding="utf-8")
-        self.refused("has no table")
+        self.refused("0 tables", "expected one or more")
+        for broken in [PLACES.replace("<!-- end of table -->\nbetween", "between"), PLACES.replace("trial: Figure 2", "trial Figure 2")]:
+            self.document.write_text(broken, encoding="utf-8")
+            self.refused("2 tables", "as many of each")
         self.document.write_text(PLACES, encoding="utf-8")
         self.results.write_bytes(self.results.read_bytes()[:40])
         self.refused("trial.jsonl.xz", "cannot be read")

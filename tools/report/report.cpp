@@ -109,7 +109,8 @@ void write_report(const std::vector<std::string>& files, const std::string& outp
 static void print_charts(const std::vector<std::string>& files) {
   result_reader results;
   for (const std::string& file : files) {
-    if (looks_like_trace(file)) throw input_error(file + ": a trace; expected results, of which --json prints the charts");
+    if (looks_like_trace(file))
+      throw input_error(file + ": a trace; expected results, of which --json prints the charts");
     results.add_file(file);
   }
   auto all = nlohmann::ordered_json::array();

@@ -45,7 +45,8 @@ std::string size_of(const json& line) {
 std::string problem_of(const json& line, const std::string& kernel) {
   std::string text = kernel;
   if (const std::string size = size_of(line); !size.empty()) text += " " + size;
-  if (const json control = line.value("control", json()); control.is_string() && control != "sequential") text += fmt::format(", {} control", control.get<std::string>());
+  if (const json control = line.value("control", json()); control.is_string() && control != "sequential")
+    text += fmt::format(", {} control", control.get<std::string>());
   if (line.value("shared", json()) == true) text += ", shared";
   if (line.value("memory", json()) == "own") text += ", own memory";
   return text;

@@ -93,7 +93,9 @@ configuration configure(const kernel& k, const bench_options& o) {
   if (o.bins) c.bins = static_cast<std::size_t>(o.bins);
   c.seed = o.seed;
   c.parallel_control = o.control != "sequential";
-  c.created = o.control == "stolen" ? creators::stolen : o.control == "scattered" ? creators::scattered : creators::dealt;
+  c.where_created = o.control == "stolen"      ? creators::stolen
+                    : o.control == "scattered" ? creators::scattered
+                                               : creators::dealt;
   c.data_in = data_in;
   c.init = init_of(k, o);
   c.annotate = o.annotate;
@@ -293,8 +295,9 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
                     "default: the host")
       ->type_name("M")
       ->envname("WEIR_MACHINE");
-  bench->add_option("--control", o->control, "Who creates the tasks: one task; or tasks chunk by chunk, each on its chunk's node (parallel), wherever "
-                    "somebody is idle (stolen), or on nodes at random (scattered)")
+  bench->add_option("--control", o->control,
+                    "Who creates the tasks: one task; or tasks chunk by chunk, each on its chunk's node (parallel), "
+                    "wherever somebody is idle (stolen), or on nodes at random (scattered)")
       ->check(one_of({"sequential", "parallel", "stolen", "scattered"}))
       ->type_name("sequential|parallel|stolen|scattered");
   bench->add_option("--memory", o->memory,
