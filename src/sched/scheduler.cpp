@@ -59,6 +59,10 @@ class scheduler::view final : public surroundings {
   first_tasks first_of_node(int node) const override;
   std::uint64_t finished(int slot) const override { return all_.slot(slot).finished.read(); }
   std::uint64_t progress(int slot) const override { return all_.slot(slot).progress(); }
+  bool holds_as_much(int node, int as_node) const override {
+    const memory::pools* const data = all_.moving_data_;
+    return data != nullptr && data->live_bytes() != 0 && data->live_bytes(node) >= data->live_bytes(as_node);
+  }
   int place_of(int slot) const override { return all_.slot(slot).place.load(std::memory_order_relaxed); }
 
  private:
@@ -131,11 +135,12 @@ void scheduler::set_user_memory(memory::regions& known) {
   if (windows_ != nullptr) windows_->set_user_memory(known);
 }
 
-void scheduler::set_costs_of_updates(flow::shared& s) const {
+void scheduler::set_memory_of_data(flow::shared& s) {
   if (!s.several_nodes || s.mode != flow::allocation::deferred) return;
   s.moves_updates = true;
   s.ns_per_byte = costs_.ns_per_byte();
   s.nodes = machine_.node_count();
+  moving_data_ = &s.buffers;
 }
 
 // What costs more elsewhere is noted for thieves.

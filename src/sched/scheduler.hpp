@@ -117,8 +117,8 @@ class scheduler {
   // caller. Throws std::bad_alloc, and nothing has changed.
   int add_guest(int node);
 
-  // Data that are updated on another node may move there: at what cost not to.
-  void set_costs_of_updates(flow::shared&) const;
+  // Data that are updated on another node may move there: at what cost not to. Before there are workers; outlives them.
+  void set_memory_of_data(flow::shared&);
   // Where memory of the program's own lies. Before there are workers; outlives them.
   void set_user_memory(memory::regions&);
   // Of tasks that the policy wants to see together; null: it does not, or there is but one node.
@@ -273,6 +273,7 @@ class scheduler {
   const bool charges_;     // tasks are placed, and thieves of other nodes weigh what it costs to take them
   const move_costs costs_;
   const hunting_ground ground_;
+  const memory::pools* moving_data_ = nullptr;  // null: data stay where they are
   memory::regions* user_memory_ = nullptr;  // null: one node, or nobody keeps where it lies
   std::vector<atomic<slot_queues*>> slots_;
   atomic<int> slot_count_{0};

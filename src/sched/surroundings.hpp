@@ -64,6 +64,8 @@ class surroundings {
   virtual first_tasks first_of_node(int node) const = 0;
   virtual std::uint64_t finished(int slot) const = 0;
   virtual std::uint64_t progress(int slot) const = 0;  // tasks finished and created
+  // More or less: of data, in memory that moves with the tasks that write it. False if there is none.
+  virtual bool holds_as_much(int node, int as_node) const = 0;
   virtual int place_of(int slot) const = 0;  // of a thread of the program: the worker whose place it has; -1: none
 };
 

@@ -118,6 +118,7 @@ thief::sight& thief::look_at(const surroundings& around, int worker, moment at) 
   }
   s.seen_ns = at.now_ns;
   s.node = node;
+  s.comes_back = around.holds_as_much(at.node, node);
   return s;
 }
 

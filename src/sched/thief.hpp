@@ -4,6 +4,7 @@
 // An idle worker takes a task from another node when the time for which it has been idle beside that node's tasks, and
 // the task's wait there, have grown to what taking it costs: their geometric mean
 // (docs/decisions/0022-balance-by-one-estimate.md). Idle time of one search that has bought nothing counts in the next.
+// Where data move with their tasks it costs twice as much to take them to a node that has no fewer of them.
 #pragma once
 
 #include "base/base.hpp"
@@ -125,6 +126,7 @@ class thief {
     std::uint64_t idle_from_ns = 0;             // it has been idle beside its tasks as long as if since then
     int node = 0;
     bool passed_on = false;  // somebody nearer has been told of that
+    bool comes_back = false;  // what is taken from there leaves memory less even than it is
   };
   class worth;
 
@@ -137,7 +139,10 @@ class thief {
 
   sight& look_at(const surroundings&, int worker, moment);
   void pass_on(const surroundings&, sight&, moment);
-  double cost_ns(task_hint hint, const sight& of, int node) const { return ground_->costs.of(hint, of.node, node); }
+  // There and back, if that node has no more than its share.
+  double cost_ns(task_hint hint, const sight& of, int node) const {
+    return (of.comes_back ? 2 : 1) * ground_->costs.of(hint, of.node, node);
+  }
   void has_paid(sight&, task_hint, moment);
   bool pays(const sight&, task_hint, std::size_t before, moment) const;
   std::uint64_t pays_at_ns(const sight&, task_hint, std::size_t before, moment) const;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace weir::sched {
 namespace {
 
@@ -15,6 +17,7 @@ class one_victim final : public surroundings {
   std::size_t before = 1;  // the first of them
   task_hint hint;
   std::uint64_t has_finished = 0;
+  std::array<std::int64_t, 2> data = {1, 0};  // bytes, by node
 
   frame* take_own() override { return nullptr; }
   frame* take_shared() override { return nullptr; }
@@ -43,6 +46,9 @@ class one_victim final : public surroundings {
   first_tasks first_of_node(int) const override { return {}; }
   std::uint64_t finished(int) const override { return has_finished; }
   std::uint64_t progress(int) const override { return has_finished; }
+  bool holds_as_much(int node, int as_node) const override {
+    return data[static_cast<std::size_t>(node)] >= data[static_cast<std::size_t>(as_node)];
+  }
   int place_of(int) const override { return -1; }
 
  private:
@@ -95,6 +101,23 @@ TEST_F(thieves, take_a_task_when_idle_time_times_wait_is_the_square_of_its_cost)
   const std::uint64_t due = cost_ns * cost_ns / wait_ns, took = searches(10 * cost_ns);
   EXPECT_GE(took, due);
   EXPECT_LE(took, due + 2 * step_ns);
+}
+
+TEST_F(thieves, pay_for_both_ways_where_their_own_node_has_no_less_data) {
+  const auto waits_until = [&](std::int64_t there, std::int64_t here) {
+    around.data = {there, here};
+    around.waiting = 1;
+    around.before = 0;
+    t = thief(ground, 1);
+    return searches(10 * cost_ns);
+  };
+  const auto expect_costs = [&](std::uint64_t took, std::uint64_t times) {
+    EXPECT_GE(took, times * cost_ns);
+    EXPECT_LE(took, times * cost_ns + 2 * step_ns);
+  };
+  expect_costs(waits_until(1 << 20, 1 << 19), 1);
+  expect_costs(waits_until(1 << 20, 1 << 20), 2);
+  expect_costs(waits_until(1 << 19, 1 << 20), 2);
 }
 
 TEST_F(thieves, take_one_of_a_worker_that_is_stuck_when_idle_for_its_cost) {

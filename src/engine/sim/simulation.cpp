@@ -40,7 +40,7 @@ simulation::simulation(const machine::description& m, std::vector<int> node_of_w
         for (int w = 0; w < scheduler_.worker_count(); w++) scheduler_.make_worker_slot(w);
         return scheduler_.add_guest(0);
       }()) {
-  scheduler_.set_costs_of_updates(shared_);
+  scheduler_.set_memory_of_data(shared_);
   for (int w = 0; w < scheduler_.worker_count(); w++)
     slots_.push_back(std::make_unique<actor>(shared_, w, scheduler_.node_of_worker(w), true));
   slots_.push_back(std::make_unique<actor>(shared_, guest_, 0, false));

@@ -148,7 +148,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       worker_cpus_(machine::bindings(m, worker_cpus)),
       substitutes_(stack_, substitutes_parked_per_worker * worker_cpus.size(), [this](substitute& self, os::stack_bounds stack) { substitute_main(self, stack); }) {
   shared_.traced = recorder_ != nullptr;
-  scheduler_.set_costs_of_updates(shared_);
+  scheduler_.set_memory_of_data(shared_);
   scheduler_.set_user_memory(shared_.user_memory);
   if (windows_ != nullptr && migration_ != nullptr) windows_->set_migration(*migration_);
   // A window can be full before its creator is too far ahead.

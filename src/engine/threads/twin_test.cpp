@@ -26,7 +26,7 @@ using sched::thief;
 enum class asked : std::uint8_t {
   take_own, take_shared, take_from, take_if_worth_it, take_from_container, take_initial, slots, anything_shared,
   anything_required_here, anything_sent, has_tasks, node_holds_tasks, offers, rests, first_of, first_of_node, finished,
-  progress, place_of,
+  progress, holds_as_much, place_of,
 };
 
 struct answer {
@@ -98,6 +98,9 @@ class recorder final : public sched::surroundings, public sched::witness {
   }
   std::uint64_t finished(int s) const override { return saw(asked::finished, s, real_->finished(s)); }
   std::uint64_t progress(int s) const override { return saw(asked::progress, s, real_->progress(s)); }
+  bool holds_as_much(int n, int as) const override {
+    return saw(asked::holds_as_much, n, real_->holds_as_much(n, as));
+  }
   int place_of(int s) const override { return saw(asked::place_of, s, real_->place_of(s)); }
 
  private:
@@ -165,6 +168,7 @@ class twin final : public sched::surroundings {
   first_tasks first_of_node(int n) const override { return next(asked::first_of_node, n).first; }
   std::uint64_t finished(int s) const override { return next(asked::finished, s).number; }
   std::uint64_t progress(int s) const override { return next(asked::progress, s).number; }
+  bool holds_as_much(int n, int) const override { return next(asked::holds_as_much, n).number != 0; }
   int place_of(int s) const override { return static_cast<int>(next(asked::place_of, s).number); }
 
  private:
