@@ -46,6 +46,21 @@ std::string row(const run_group& g, double serial_seconds) {
                      count([](const run_result& r) { return r.counts.steals(); }), pushes, yes_no(g));
 }
 
+// What the processor counted in the runs, as far as it did: a line, or nothing.
+std::string counted_text(const run_group& g) {
+  std::vector<double> lines, locality;
+  for (const run_result& r : g.runs) {
+    if (!r.counted) continue;
+    const auto instructions = r.counted->instructions, from_memory = r.counted->lines(), share = r.counted->memory_locality();
+    if (instructions && from_memory && *instructions > 0) lines.push_back(1000 * *from_memory / *instructions);
+    if (share) locality.push_back(*share);
+  }
+  std::string text;
+  if (!lines.empty()) text += fmt::format(", {:.2f} lines from memory per thousand instructions", median(lines));
+  if (!locality.empty()) text += fmt::format(", {:.1f} % of loads from memory on the own node", 100 * median(locality));
+  return text.empty() ? text : fmt::format("  {:<16} {}\n", g.policy, text.substr(2));
+}
+
 // "medians of 5 rounds, after 1 that does not count": what the numbers below are.
 std::string rounds_text(std::size_t repeats, int warm_up) {
   std::string text = repeats > 1 ? fmt::format("medians of {}", plural(repeats, "round")) : "one run each";
@@ -115,6 +130,9 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   j["lost_before_moving_ns"] = r.counts.lost_before_moving_ns;
   const auto one = r.counts.one_sidedness();
   j["one_sided"] = one ? nlohmann::ordered_json(name_of(one->why)) : nlohmann::ordered_json();
+  if (r.counted)
+    for (const auto& [name, value] : r.counted->fields()) j[name] = value;
+  if (!r.counters_missing.empty()) j["counters_missing"] = r.counters_missing;
   j["verified"] = r.verified ? nlohmann::ordered_json(r.verified->passed) : nlohmann::ordered_json();
   if (r.verified) j["largest_difference"] = r.verified->largest_difference, j["tolerance"] = r.verified->tolerance;
   if (pages) j["pages_checked"] = pages->checked(), j["pages_misplaced"] = pages->misplaced(), j["pages_unknown"] = pages->unknown();
@@ -130,6 +148,7 @@ std::string to_table(const run_request& request, const std::vector<run_group>& g
   text += "\n";
   text += fmt::format("  {:<16} {:>10} {:>10} {:>10} {:>9} {:>8} {:>8} {:>10} {:>11} {:>8} {:>9} {:>8}\n", "policy", "time", "fastest", "slowest", "tasks", "ns/task", "speedup", "locality", "peak bytes", "steals", "pushes", "verified");
   for (const run_group& g : groups) text += row(g, serial_seconds);
+  for (const run_group& g : groups) text += counted_text(g);
   return text;
 }
 

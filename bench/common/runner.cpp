@@ -23,6 +23,8 @@ double seconds_of_run(instance& i, runtime& rt, bool measured) {
 }  // namespace
 
 run_result run_once(const run_request& r) {
+  std::optional<region_counters> counters;   // before the workers, which inherit them
+  if (r.count && r.measured) counters.emplace();
   runtime rt(r.how);
   std::unique_ptr<instance> i = r.what->make(r.problem);
   i->prepare(rt);
@@ -30,7 +32,9 @@ run_result run_once(const run_request& r) {
   rt.reset_statistics();
 
   run_result result;
+  if (counters) counters->begin();
   result.seconds = seconds_of_run(*i, rt, r.measured);
+  if (counters) result.counted = counters->end(), result.counters_missing = counters->missing();
   result.counts = rt.stats();
   result.policy = r.how.policy.empty() ? rt.policy() : r.how.policy;
   result.workers = rt.workers();

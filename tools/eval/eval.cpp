@@ -10,7 +10,7 @@
 
 #include <bench/common/kernel.hpp>
 #include <bench/common/options.hpp>
-#include <machine/machine.hpp>
+#include <bench/common/plural.hpp>
 #include <tools/emulator/boot/kernel.hpp>
 #include <tools/report/report.hpp>
 
@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 namespace weir::tools {
@@ -34,7 +35,7 @@ constexpr int run_failed = 1, signal_base = 128;
 
 struct eval_options {
   std::string name, machine, output, only, cells, command;
-  bool quick = false, json = false, list = false, dry_run = false;
+  bool quick = false, full = false, json = false, list = false, dry_run = false;
 };
 
 std::string this_program() { return fs::read_symlink("/proc/self/exe"); }
@@ -46,7 +47,8 @@ std::string machine_word(const plan& p) { return p.machine.ends_with(".toml") ? 
 std::string default_folder(const plan& p, const std::string& cells) {
   std::string choice = cells.empty() ? "" : "-" + cells;
   std::ranges::replace_if(choice, [](char c) { return c == '/' || c == ','; }, '-');
-  return fmt::format("weir-eval/{}-{}{}{}", p.name, machine_word(p), p.quick ? "-quick" : "", choice);
+  const char* const size = p.quick ? "-quick" : p.full ? "-full" : "";
+  return fmt::format("weir-eval/{}-{}{}{}", p.name, machine_word(p), size, choice);
 }
 
 bool chosen(const run_group& g, const std::vector<std::string>& only) { return only.empty() || std::ranges::find(only, g.experiment) != only.end(); }
@@ -85,19 +87,40 @@ class evaluation {
     return interrupted_ != 0 ? signal_base + interrupted_ : failed_ > 0 ? run_failed : 0;
   }
 
+  // Commands on standard output; what is not one of them on the other.
   void print_commands() const {
-    for (const run_group& g : groups_)
-      for (const arguments& program : g.programs) {
-        arguments all = {"weir", "emulate", "--roi", "--machine", plan_.machine};
-        all.insert(all.end(), g.emulate.begin(), g.emulate.end());
-        all.emplace_back("--");
-        if (!plan_.emulated()) all.clear();
-        all.insert(all.end(), program.begin(), program.end());
-        fmt::print("{}\n", shell_text(all));
-      }
+    double seconds = 0;
+    std::size_t count = 0;
+    for (const run_group& g : groups_) {
+      if (!g.left_out.empty()) continue;
+      seconds += g.expected_seconds, count++;
+      print_commands(g);
+    }
+    say_what_is_left_out([](const run_group&) { return false; });
+    fmt::print(stderr, "weir: {} of runs, {} in all: a guess from the times in the file, which are for {}\n",
+               bench::plural(count, "group"), duration_text(seconds), plan_.basis);
   }
 
  private:
+  void print_commands(const run_group& g) const {
+    if (g.numa_balancing) fmt::print("sysctl kernel.numa_balancing={:d}\n", *g.numa_balancing);
+    for (const arguments& program : g.programs) {
+      arguments all = {"weir", "emulate", "--roi", "--machine", plan_.machine};
+      all.insert(all.end(), g.emulate.begin(), g.emulate.end());
+      all.emplace_back("--");
+      all.insert(all.end(), program.begin(), program.end());
+      fmt::print("{}\n", plan_.emulated() ? shell_text(all) : g.bound(program));
+    }
+  }
+
+  // Each experiment once, with its reason.
+  void say_what_is_left_out(const std::function<bool(const run_group&)>& has) const {
+    std::set<std::string> said;
+    for (const run_group& g : groups_)
+      if (!g.left_out.empty() && !has(g) && said.insert(g.experiment).second)
+        fmt::print(stderr, "weir: {} is left out: {}\n", g.experiment, g.left_out);
+  }
+
   void add_group(const run_group& g) {
     if (const auto missing = runner_.missing_program(g)) {
       if (!g.optional) throw input_error(fmt::format("{}: {} is not there; build it first", g.experiment, *missing));
@@ -110,8 +133,9 @@ class evaluation {
 
   void run_groups(result_store& store) {
     eval_progress progress(groups_, [&](const run_group& g) { return store.seconds_of(g); });
+    say_what_is_left_out([&](const run_group& g) { return store.has(g); });
     for (const run_group& g : groups_) {
-      if (store.has(g)) continue;
+      if (store.has(g) || !g.left_out.empty()) continue;
       progress.begin(g);
       const auto start = std::chrono::steady_clock::now();
       const group_outcome outcome = runner_.run(g, [&] { progress.printed(); });
@@ -156,8 +180,9 @@ class evaluation {
 
   void say_what_is_missing(const result_store& store) const {
     const auto done = std::ranges::count_if(groups_, [&](const run_group& g) { return store.has(g); });
-    if (done == std::ssize(groups_)) return;
-    fmt::print(stderr, "weir: {} of {} groups of runs are done; the same command goes on with the others\n", done, groups_.size());
+    const auto wanted = std::ranges::count_if(groups_, [&](const run_group& g) { return store.has(g) || g.left_out.empty(); });
+    if (done == wanted) return;
+    fmt::print(stderr, "weir: {} of {} groups of runs are done; the same command goes on with the others\n", done, wanted);
   }
 
   const eval_options& options_;
@@ -178,7 +203,8 @@ int run_eval(const eval_options& o) {
   const plan p = load_plan(o.name, plans_folder(),
                            {.machine = o.machine,
                             .quick = o.quick,
-                            .host_nodes = machine::host().node_count(),
+                            .full = o.full,
+                            .host = read_host(),
                             .cells = chosen_cells(o)});
   evaluation e(o, p);
   if (o.dry_run) return e.print_commands(), 0;
@@ -195,13 +221,14 @@ std::shared_ptr<const int> add_eval_command(CLI::App& app) {
   eval->add_flag("--list", o->list, "List the evaluations");
   eval->add_option("--machine", o->machine, "Machine to emulate, or host (default: the host if it has several nodes, else the evaluation's own choice)")->type_name("M");
   eval->add_flag("--quick,--subset", o->quick, "Fewer and smaller runs: does everything work?");
+  eval->add_flag("--full", o->full, "The paper's sizes, which want a large machine and hours");
   eval->add_option("--only", o->only, "Run only these experiments")->type_name("E[,E...]");
   eval->add_option("--cells", o->cells,
                    "Run only cells with these values, several of one with / in between: wavefront/near")
       ->type_name("C[,C...]");
   eval->add_option("--out", o->output, "Folder for results.jsonl and report.html; what is there is not run again (default: weir-eval/NAME-MACHINE)")->type_name("DIR");
   eval->add_option("--command", o->command, "weir command that is measured (default: this one)")->type_name("FILE");
-  eval->add_flag("--dry-run", o->dry_run, "Only print the commands");
+  eval->add_flag("--dry-run", o->dry_run, "Only print the commands, and about how long they take");
   eval->add_flag("--json", o->json, "Print the figures as JSON");
   eval->callback([o, status] { *status = run_eval(*o); });
   return status;

@@ -54,6 +54,26 @@ class drawing {
         if (std::ranges::find(chart_.groups, v.at("group").get<std::string>()) != chart_.groups.end()) sample(v.at("group"), q.at("series"), v.at("value").get<double>() * factor_);
   }
 
+  // Why there is nothing to draw, or nothing of some experiments, in words; empty: nobody knows a reason.
+  static std::string reasons(const json& figure, const json_lines& lines) {
+    std::string text;
+    const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+    const json left_out = figure.value("left_out", json::object());
+    for (const auto& [experiment, why] : left_out.items())
+      if (std::ranges::none_of(lines, [&](const json& line) { return line.value("experiment", "") == experiment; }))
+        add(fmt::format("{} was not run: {}", experiment, why.get<std::string>()));
+    return text;
+  }
+
+  // What the programs said of counters that this machine does not have, if a bar needs one.
+  static std::string missing_counters(const json& figure, const json_lines& lines) {
+    for (const json& b : figure.at("bars"))
+      for (const json& line : lines)
+        if (has_fields(line, b.at("where")) && line.contains("counters_missing"))
+          return "it needs counters that this machine does not have: " + line["counters_missing"].get<std::string>();
+    return {};
+  }
+
   // Nothing if no line was for it.
   std::optional<chart> result() {
     if (samples_.empty()) return std::nullopt;
@@ -134,14 +154,24 @@ std::string table(const chart& c) {
   return text;
 }
 
+void add_figure(chart_section& s, const json& figure, const json_lines& lines) {
+  auto drawn = drawing(figure, lines).result();
+  std::string why = drawing::reasons(figure, lines);
+  if (drawn) {
+    if (!why.empty()) drawn->note += (drawn->note.empty() ? "Incomplete: " : " Incomplete: ") + why + ".";
+    return s.charts.push_back(std::move(*drawn));
+  }
+  if (why.empty()) why = drawing::missing_counters(figure, lines);
+  if (!why.empty()) s.not_drawn.push_back(fmt::format("{}: not drawn: {}.", figure.at("title").get<std::string>(), why));
+}
+
 }  // namespace
 
 chart_section figures_of(const json& header, const json_lines& lines, const std::string& where) {
   try {
     const std::string scaling = header.value("scaling", "");
     chart_section s{.title = fmt::format("{} on {}", header.at("title").get<std::string>(), header.at("machine").get<std::string>()), .note = std::string("Bars are medians, whiskers reach from the lowest to the highest run.") + (scaling.empty() ? "" : " ") + scaling};
-    for (const json& f : header.at("figures"))
-      if (auto drawn = drawing(f, lines).result()) s.charts.push_back(std::move(*drawn));
+    for (const json& f : header.at("figures")) add_figure(s, f, lines);
     return s;
   } catch (const json::exception& e) {
     throw bench::input_error(fmt::format("{}: the figures are not as weir eval writes them: {}", where, e.what()));
@@ -151,6 +181,7 @@ chart_section figures_of(const json& header, const json_lines& lines, const std:
 std::string figures_text(const chart_section& section) {
   std::string text = section.title + "\n" + section.note + "\n";
   for (const chart& c : section.charts) text += fmt::format("\n{}{}{}\n{}", c.title, c.note.empty() ? "" : "\n", c.note, table(c));
+  for (const std::string& n : section.not_drawn) text += "\n" + n + "\n";
   return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include "toml.hpp"
 
+#include <machine/machine.hpp>
 #include <weir/detail/nearest.hpp>
 
 #include <cerrno>
@@ -143,6 +144,12 @@ json figure_json(const toml_reader& t, const std::string& section) {
   return f;
 }
 
+// A name, or a list of names?
+bool includes(const json& names, const std::string& name) {
+  if (names.is_string()) return names.get_ref<const std::string&>() == name;
+  return names.is_array() && std::any_of(names.begin(), names.end(), [&](const json& n) { return n == name; });
+}
+
 json comparison_plan(const toml_reader& t) {
   t.allow_only({"title", "cell", "contender", "repeat", "value", "without", "subject", "rivals"});
   json c = json::object();
@@ -185,23 +192,28 @@ class reader {
   reader(const toml::table& root, const std::string& path, const plan_options& o) : root_(root, path), options_(o) {}
 
   plan read(const std::string& name) {
-    root_.allow_only({"title", "source", "machine", "parameters", "cases", "cells", "quick", "machines", "experiments",
-                      "figures", "comparisons"});
+    root_.allow_only({"title", "source", "machine", "parameters", "cases", "cells", "quick", "full", "machines",
+                      "experiments", "figures", "comparisons"});
     plan_.name = name;
     plan_.title = root_.text("title");
     plan_.source = root_.text("source");
     plan_.quick = options_.quick;
+    plan_.full = options_.full;
     choose_machine();
     const toml_reader machine = root_.table("machines").table(section_), quick = root_.table("quick");
-    machine.allow_only({"scaling", "emulate", "timeout", "parameters", "cases", "cells"});
-    quick.allow_only({"scaling", "parameters", "cases", "cells"});
-    plan_.scaling = quick_text(machine.text("scaling", ""), quick);
+    const toml_reader full = root_.table("full");
+    machine.allow_only({"scaling", "emulate", "timeout", "basis", "parameters", "cases", "cells"});
+    quick.allow_only({"scaling", "pace", "parameters", "cases", "cells"});
+    full.allow_only({"scaling", "pace", "parameters", "cases", "cells", "machines"});
+    if (options_.full) check_full(full);
+    plan_.scaling = scaling_of(machine.text("scaling", ""), quick, full);
     plan_.timeout_s = machine.positive("timeout", 1800);
-    overlay(parameters_, root_.table("parameters"));
-    overlay(parameters_, machine.table("parameters"));
-    if (options_.quick) overlay(parameters_, quick.table("parameters"));
-    overlays_ = {quick, machine, root_};
-    if (!options_.quick) overlays_.erase(overlays_.begin());
+    plan_.basis = machine.text("basis", "two CPUs");
+    overlays_ = {machine, root_};
+    if (options_.quick) overlays_.insert(overlays_.begin(), quick);
+    if (options_.full) overlays_.insert(overlays_.begin(), full);
+    pace_ = overlays_.size() > 2 ? overlays_.front().positive("pace", 1) : 1;
+    for (auto o = overlays_.rbegin(); o != overlays_.rend(); o++) overlay(parameters_, o->table("parameters"));
     for (const toml_reader& e : root_.tables("experiments")) add_experiment(e, machine);
     check_names_of_cells();
     if (plan_.groups.empty()) root_.refuse("there is nothing to run: expected [[experiments]]");
@@ -209,14 +221,25 @@ class reader {
     for (const toml_reader& c : root_.tables("comparisons")) plan_.comparisons.push_back(comparison_plan(c));
     plan_.figures = json::array();
     for (const toml_reader& f : root_.tables("figures")) {
-      const json figure = figure_json(f, section_);
+      json figure = figure_json(f, section_);
+      add_left_out(figure);
       if (meant_for(f, section_)) plan_.figures.push_back(figure);
     }
     return std::move(plan_);
   }
 
  private:
-  std::string quick_text(const std::string& scaling, const toml_reader& quick) const {
+  void check_full(const toml_reader& full) const {
+    if (options_.quick) throw input_error("--quick and --full exclude each other");
+    if (!root_.has("full")) throw input_error(root_.file() + ": --full: it has no other sizes");
+    if (!meant_for(full, section_))
+      throw input_error(fmt::format("--full is for machine {}, not {}", fmt::join(full.texts("machines"), " or "),
+                                    plan_.machine));
+  }
+
+  // What is said of the machine; --quick adds to that, --full says something else.
+  std::string scaling_of(const std::string& scaling, const toml_reader& quick, const toml_reader& full) const {
+    if (options_.full) return full.text("scaling", scaling);
     const std::string more = quick.text("scaling", "");
     if (!options_.quick || more.empty()) return scaling;
     return scaling.empty() ? more : scaling + " " + more;
@@ -226,7 +249,7 @@ class reader {
   void choose_machine() {
     const toml_reader machines = root_.table("machines");
     std::string m = options_.machine;
-    if (m.empty()) m = options_.host_nodes > 1 && machines.has("host") ? "host" : root_.text("machine");
+    if (m.empty()) m = options_.host.nodes > 1 && machines.has("host") ? "host" : root_.text("machine");
     const std::string stem = m.ends_with(".toml") ? fs::path(m).stem().string() : m;
     section_ = machines.has(stem) ? stem : m != "host" ? "other" : "";
     if (section_.empty() || !machines.has(section_)) {
@@ -273,8 +296,8 @@ class reader {
   }
 
   void add_experiment(const toml_reader& e, const toml_reader& machine) {
-    e.allow_only({"name", "commands", "emulate", "cases", "cells", "turns", "together", "regions", "machines", "quick",
-                  "seconds", "optional"});
+    e.allow_only({"name", "commands", "emulate", "host", "cases", "cells", "turns", "together", "regions", "machines",
+                  "quick", "seconds", "optional"});
     if (!meant_for(e, section_) || (options_.quick && !e.truth("quick", true))) return;
     const std::vector<words> cells = cells_of(e);
     if (cells.empty()) return;
@@ -303,7 +326,7 @@ class reader {
     for (const std::string& command : e.texts("commands")) g.programs.push_back(split(filled(e, command, known)));
   }
 
-  run_group empty_group(const toml_reader& e, const toml_reader& machine, const words& known) const {
+  run_group empty_group(const toml_reader& e, const toml_reader& machine, const words& known) {
     run_group g;
     g.experiment = e.text("name");
     if (plan_.emulated()) {
@@ -311,9 +334,49 @@ class reader {
       for (const std::string& o : options_of(e, known)) g.emulate.push_back(o);
     }
     add_regions(g, e);
-    g.expected_seconds = e.positive("seconds", 60) * e.positive("together", 1);
+    add_host(g, e.table("host"));
+    g.expected_seconds = seconds_of(e) * e.positive("together", 1) * pace_;
     g.optional = e.truth("optional", false);
     return g;
+  }
+
+  // One number for all machines, or numbers by machine, of which "other" is for those that have none.
+  double seconds_of(const toml_reader& e) const {
+    constexpr double usual = 60;
+    if (!e.has("seconds") || !e.raw().get("seconds")->is_table()) return e.positive("seconds", usual);
+    const toml_reader by_machine = e.table("seconds");
+    return by_machine.positive(section_, by_machine.positive("other", usual));
+  }
+
+  // What is asked of this machine where nothing is emulated, and whether it can be had.
+  void add_host(run_group& g, const toml_reader& wanted) {
+    wanted.allow_only({"least_nodes", "nodes", "numa_balancing"});
+    const auto least = static_cast<std::size_t>(wanted.positive("least_nodes", 1));
+    const auto nodes = static_cast<std::size_t>(wanted.positive("nodes", 0));
+    if (wanted.has("numa_balancing")) g.numa_balancing = wanted.truth("numa_balancing", false);
+    if (plan_.emulated()) return g.numa_balancing.reset();
+    const host_facts& host = options_.host;
+    const std::size_t there = host.node_cpus.size(), needed = std::max(least, nodes);
+    if (there < needed)
+      g.left_out = fmt::format("it needs {} nodes with CPUs, and this machine has {}", needed, there);
+    else if (g.numa_balancing)
+      g.left_out = *g.numa_balancing ? host.balancing_not_on : host.balancing_not_off;
+    for (std::size_t n = 0; n < std::min(nodes, there); n++)
+      g.cpus.insert(g.cpus.end(), host.node_cpus[n].begin(), host.node_cpus[n].end());
+    std::ranges::sort(g.cpus);
+  }
+
+  // Why a figure has less in it than it might: {experiment: reason}.
+  void add_left_out(json& figure) const {
+    json reasons = json::object();
+    const auto add = [&](const json& where) {
+      const json names = where.is_object() ? where.value("experiment", json()) : json();
+      for (const run_group& g : plan_.groups)
+        if (!g.left_out.empty() && includes(names, g.experiment))
+          reasons[g.experiment] = g.left_out;
+    };
+    for (const json& b : figure["bars"]) add(b["where"]), add(b.value("baseline", json()));
+    if (!reasons.empty()) figure["left_out"] = reasons;
   }
 
   static void add_regions(run_group& g, const toml_reader& e) {
@@ -330,6 +393,7 @@ class reader {
   const plan_options& options_;
   std::string section_;
   words parameters_;
+  double pace_ = 1;                     // how much longer everything takes with --quick or --full
   std::vector<toml_reader> overlays_;   // the one that counts most comes first
   std::vector<words> known_cells_;
   plan plan_;
@@ -354,8 +418,12 @@ std::string shell_text(const arguments& all) {
 
 std::string run_group::command() const {
   std::string text = emulate.empty() ? "" : shell_text(emulate) + " -- ";
-  for (std::size_t i = 0; i < programs.size(); i++) text += (i == 0 ? "" : " && ") + shell_text(programs[i]);
+  for (std::size_t i = 0; i < programs.size(); i++) text += (i == 0 ? "" : " && ") + bound(programs[i]);
   return text;
+}
+
+std::string run_group::bound(const arguments& program) const {
+  return (cpus.empty() ? "" : "taskset -c " + machine::index_ranges(cpus) + " ") + shell_text(program);
 }
 
 plan load_plan(const std::string& name, const std::string& folder, const plan_options& options) {

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,18 @@ constexpr std::chrono::seconds patience{20};
 
 int milliseconds_until(clock::time_point end) {
   return static_cast<int>(std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(end - clock::now()).count(), 0, 1 << 30));
+}
+
+// In the child. Refused only if none of them is there any more; then it runs anywhere.
+void bind_to(const std::vector<int>& cpus) {
+  const auto most = static_cast<std::size_t>(*std::ranges::max_element(cpus)) + 1;
+  const std::size_t bytes = CPU_ALLOC_SIZE(most);
+  cpu_set_t* const set = CPU_ALLOC(most);
+  if (set == nullptr) return;
+  CPU_ZERO_S(bytes, set);
+  for (const int c : cpus) CPU_SET_S(static_cast<std::size_t>(c), bytes, set);
+  ::sched_setaffinity(0, bytes, set);
+  CPU_FREE(set);
 }
 
 // Reads both channels to their ends; asks the program to end when it must, and makes it if it does not.
@@ -77,17 +90,18 @@ class watcher {
 
 }  // namespace
 
-watched_process run_watched(const std::vector<std::string>& arguments, double limit_s, const std::function<void(std::string_view)>& line) {
+watched_process run_watched(const watched_program& what, const std::function<void(std::string_view)>& line) {
   watched_process result;
   const signals_held signals;
   pipe_ends output = make_pipe(), errors = make_pipe();
   // The program's own complaint about a failed start goes where its errors go.
-  child program(arguments, signals.before(), SIGTERM, "cannot be started", [&] {
+  child program(what.arguments, signals.before(), SIGTERM, "cannot be started", [&] {
+    if (!what.cpus.empty()) bind_to(what.cpus);
     ::dup2(::open("/dev/null", O_RDONLY), 0);
     ::dup2(output.writer.number(), 1), ::dup2(errors.writer.number(), 2);
   });
   output.writer.close(), errors.writer.close();
-  watcher(program, result, line).watch(output.reader, errors.reader, signals, limit_s);
+  watcher(program, result, line).watch(output.reader, errors.reader, signals, what.limit_s);
   result.status = program.wait();
   return result;
 }

@@ -12,6 +12,10 @@ namespace weir::tools {
 eval_progress::eval_progress(const std::vector<run_group>& groups, const std::function<double(const run_group&)>& seconds_of) : terminal_(::isatty(STDERR_FILENO) == 1), groups_(groups.size()) {
   for (const run_group& g : groups) {
     const double seconds = seconds_of(g);
+    if (seconds <= 0 && !g.left_out.empty()) {
+      groups_--;
+      continue;
+    }
     if (seconds > 0) done_++, measured_ += seconds, expected_ += g.expected_seconds;
     else left_ += g.expected_seconds;
   }

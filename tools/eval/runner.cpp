@@ -53,6 +53,12 @@ void add_region(json& line, const nlohmann::json& region, const std::string& pre
   line[prefix + "time_ms"] = region.value("virtual_ms", 0.0);
 }
 
+// On the host the program's own time stands for the region's.
+void add_host_time(json& line, const std::string& prefix) {
+  const auto seconds = line.find(prefix + "seconds");
+  if (seconds != line.end() && seconds->is_number()) line[prefix + "time_ms"] = seconds->get<double>() * 1e3;
+}
+
 // The last line that the command said about itself, or the last one at all.
 std::string complaint(const std::string& errors, int status) {
   std::istringstream in(errors);
@@ -115,8 +121,14 @@ arguments group_runner::command_of(const run_group& g) const {
 
 group_outcome group_runner::run(const run_group& g, const std::function<void()>& printed) const {
   group_outcome outcome;
+  const numa_balancing_setting balancing(g.numa_balancing);
+  if (!balancing.done()) {
+    outcome.failure = "the kernel's numa_balancing could not be switched";
+    return outcome;
+  }
   // The emulator has a limit of its own, and ends more gently.
-  const watched_process done = run_watched(command_of(g), plan_.emulated() ? 0 : plan_.timeout_s, [&](std::string_view line) {
+  const watched_program what = {command_of(g), plan_.emulated() ? 0 : plan_.timeout_s, g.cpus};
+  const watched_process done = run_watched(what, [&](std::string_view line) {
     if (is_result(line)) printed();
   });
   outcome.interrupted = done.interrupted;
@@ -149,7 +161,8 @@ std::vector<json> group_runner::with_regions(const run_group& g, std::vector<jso
   }
   if (lines.empty()) throw mismatch{"it printed no result"};
   for (json& line : lines) {
-    if (!plan_.emulated() && line.contains("seconds") && line["seconds"].is_number()) line["time_ms"] = line["seconds"].get<double>() * 1e3;
+    if (!plan_.emulated())
+      for (const auto& [name, number] : g.regions) add_host_time(line, name.empty() ? "" : name + "_");
     name_distance(line);
     if (line.value("verified", json()) == false) throw mismatch{"a result was not verified"};
   }

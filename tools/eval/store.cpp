@@ -24,7 +24,9 @@ using json = nlohmann::ordered_json;
 constexpr const char* remedy = "; give another --out, or remove the file";
 
 json header_of(const plan& p) {
-  return {{"eval", p.name}, {"version", results_version}, {"weir", WEIR_VERSION}, {"machine", p.machine}, {"quick", p.quick}, {"title", p.title}, {"source", p.source}, {"scaling", p.scaling}, {"figures", p.figures}};
+  json header = {{"eval", p.name}, {"version", results_version}, {"weir", WEIR_VERSION}, {"machine", p.machine}, {"quick", p.quick}, {"title", p.title}, {"source", p.source}, {"scaling", p.scaling}, {"figures", p.figures}};
+  if (p.full) header["full"] = true;
+  return header;
 }
 
 std::string text(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace); }
@@ -95,8 +97,9 @@ void result_store::check_header(const json& first) const {
   const auto refuse = [&](const std::string& what) { throw input_error(path_ + ": " + what + remedy); };
   if (!first.contains("eval") || !first.contains("version")) refuse("line 1 is no result of weir eval");
   if (first["version"] != header_["version"]) refuse(fmt::format("results of version {}, this weir writes version {}", text(first["version"]), results_version));
-  for (const auto& [key, what] : {std::pair{"eval", "evaluation"}, {"machine", "machine"}, {"quick", "--quick:"}, {"weir", "weir"}})
-    if (first.value(key, json()) != header_[key]) refuse(fmt::format("results of {} {}, not {}", what, text(first.value(key, json())), text(header_[key])));
+  for (const auto& [key, what] : {std::pair{"eval", "evaluation"}, {"machine", "machine"}, {"quick", "--quick:"}, {"full", "--full:"}, {"weir", "weir"}})
+    if (const json then = first.value(key, json()), now = header_.value(key, json()); then != now)
+      refuse(fmt::format("results of {} {}, not {}", what, text(then), text(now)));
 }
 
 void result_store::keep_whole_groups() {

@@ -82,6 +82,7 @@ nlohmann::ordered_json to_json(const chart_section& s) {
     }
     j["charts"].push_back(k);
   }
+  if (!s.not_drawn.empty()) j["not_drawn"] = s.not_drawn;
   return j;
 }
 

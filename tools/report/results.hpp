@@ -30,6 +30,7 @@ struct chart {
 struct chart_section {
   std::string title, note;
   std::vector<chart> charts;
+  std::vector<std::string> not_drawn;  // a sentence a figure that there are no results for
 };
 
 nlohmann::ordered_json to_json(const chart_section&);

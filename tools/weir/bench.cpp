@@ -34,7 +34,7 @@ struct bench_options {
   int iterations = 0, clusters = 0, bins = 0, workers = 0, repeat = 1, warm_up = 1;
   std::uint64_t seed = 1;
   bool shared = false, movable = false, verify = false, json = false, list = false, pages_check = false;
-  bool annotate = false, bound = false;
+  bool annotate = false, bound = false, counters = false;
 };
 
 void refuse(const kernel& k, bool has, bool given, const char* option) {
@@ -134,6 +134,7 @@ class session {
     request_.how.machine = o.machine;
     request_.how.trace = o.trace;
     request_.movable = o.movable;
+    request_.count = o.counters;
   }
 
   // True if all results are as expected.
@@ -180,6 +181,7 @@ class session {
     if (g.policy.empty()) g.policy = r.policy;
     if (r.verified && !r.verified->passed) wrong_ = fmt::format("{} under {}: the result differs ({}); largest difference {:g}, tolerance {:g}", request_.what->name, r.policy, r.verified->what, r.verified->largest_difference, r.verified->tolerance);
     if (!r.trace_failure.empty()) wrong_ = r.trace_failure;
+    say_what_is_not_counted(r.counters_missing);
     if (options_.json) {
       fmt::print("{}\n", to_json(request_, r, repeat, request_.problem.pages));
       flush_output();
@@ -188,6 +190,14 @@ class session {
     }
     g.runs.push_back(std::move(r));
   }
+  // Once a process.
+  static void say_what_is_not_counted(const std::string& missing) {
+    static bool said = false;
+    if (missing.empty() || said) return;
+    said = true;
+    fmt::print(stderr, "weir: note: --counters does not count {}\n", missing);
+  }
+
   bool complain() const {
     fmt::print(stderr, "weir: {}\n", wrong_);
     return false;
@@ -228,7 +238,8 @@ void refuse_options_before(const CLI::App& bench, const CLI::App& own) {
 // Bytes, not times: of each kernel the graph, its divisions, and where tasks run.
 int run_bound(const bench_options& o, const std::vector<std::string>& policies) {
   for (const auto& [given, option] : {std::pair(o.verify, "--verify"), std::pair(o.pages_check, "--pages-check"),
-                                      std::pair(!o.trace.empty(), "--trace"), std::pair(!o.output.empty(), "--output")})
+                                      std::pair(!o.trace.empty(), "--trace"), std::pair(!o.output.empty(), "--output"),
+                                      std::pair(o.counters, "--counters")})
     if (given) throw input_error(std::string("--bound and ") + option + " exclude each other");
   std::vector<bound_request> requests;
   for (const std::string& name : parse_names("kernels", o.kernels)) {
@@ -326,6 +337,7 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
   bench->add_flag("--verify", o->verify, "Compare with the sequential program; exit status 1 if a result differs");
   bench->add_flag("--pages-check", o->pages_check, "Ask the system where every page lies that a task has written (slow)");
   bench->add_option("--trace", o->trace, "File for a trace of the run, for ui.perfetto.dev and weir trace")->type_name("FILE");
+  bench->add_flag("--counters", o->counters, "Count lines from memory and instructions with the processor's counters");
   bench->add_flag("--bound", o->bound,
                   "Bytes between nodes under the policies, beside those of the whole task graph divided offline");
   bench->add_flag("--json", o->json, "One JSON object a run, one a line");

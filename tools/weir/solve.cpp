@@ -4,6 +4,7 @@
 #include "solve_memory.hpp"
 #include "solve_report.hpp"
 
+#include <bench/common/counters.hpp>
 #include <bench/common/io/file.hpp>
 #include <bench/common/median.hpp>
 #include <bench/common/output.hpp>
@@ -36,7 +37,7 @@ struct solve_options {
   std::string order = "natural", method = "gmres", policy, memory, coarsen = "auto";
   int level = 0, workers = 0, restart = 30, iterations = 1000, repeat = 3;
   double tolerance = 1e-8, shift = 0;
-  bool json = false;
+  bool json = false, counters = false;
 };
 
 // The line that is overwritten while iterations go on; nothing where standard error is no terminal.
@@ -94,15 +95,6 @@ void check_memory(const solve_options& o) {
 // Regions of weir emulate --roi: the last run of each kind, when memory and caches are as they will be.
 enum region : std::uint8_t { factor_region, sequential_factor_region, solve_region, sequential_solve_region, read_region, sequential_read_region };
 
-template <region Number, class F>
-double seconds_of_region(bool last, const F& what) {
-  if (!last) return seconds_of(what);
-  WEIR_REGION_BEGIN(Number);
-  const double seconds = seconds_of(what);
-  WEIR_REGION_END(Number);
-  return seconds;
-}
-
 void check(const solve_options& o) {
   if (o.file.empty() == o.generator.empty()) throw matrix_error("solve needs one matrix: a Matrix Market file, or --matrix with a generator (cube:N, spe10-like:NXxNYxNZ, spe10:FILE)");
   parse_ordering(o.order);
@@ -134,6 +126,7 @@ class solving {
     if (!options_.output.empty()) bench::replacement_file tried(options_.output);
     if (!options_.report.empty()) report_.emplace(options_.report);
     if (options_.memory == interleave && !interleave_memory()) throw matrix_error("--memory interleave: the system refuses to interleave memory");
+    if (options_.counters) count();   // before the workers, which inherit the counters
     runtime_options o;
     o.workers = options_.workers;
     o.policy = options_.policy;
@@ -142,6 +135,13 @@ class solving {
     facts_.memory = memory();
     facts_.order = options_.order, facts_.method = options_.method, facts_.policy = rt_->policy();
     facts_.level = options_.level, facts_.workers = rt_->workers(), facts_.tolerance = options_.tolerance;
+  }
+
+  void count() {
+    counters_.emplace();
+    facts_.counters_missing = counters_->missing();
+    if (!facts_.counters_missing.empty())
+      fmt::print(stderr, "weir: note: --counters does not count {}\n", facts_.counters_missing);
   }
 
   // Tasks that are queued by nodes want their rows there.
@@ -211,7 +211,7 @@ class solving {
   // first time decides where they lie. Then in turns who is first, because what follows the other finds caches filled
   // otherwise; but in the last round, whose regions weir emulate sees in this order.
   template <region Parallel>
-  void compare(double& parallel, const std::function<void()>& in_parallel, double& sequential, const std::function<void()>& in_sequence) const {
+  void compare(double& parallel, const std::function<void()>& in_parallel, double& sequential, const std::function<void()>& in_sequence) {
     std::vector<double> times[2];
     for (int r = 0; r < options_.repeat; r++) {
       const bool last = r + 1 == options_.repeat;
@@ -221,6 +221,18 @@ class solving {
       if (!parallel_first) times[0].push_back(seconds_of_region<Parallel>(last, in_parallel));
     }
     parallel = bench::median(times[0]), sequential = bench::median(times[1]);
+  }
+
+  template <region Number, class F>
+  double seconds_of_region(bool last, const F& what) {
+    if (!last) return seconds_of(what);
+    if (counters_) counters_->begin();
+    WEIR_REGION_BEGIN(Number);
+    const double seconds = seconds_of(what);
+    WEIR_REGION_END(Number);
+    if (counters_ && Number == factor_region) facts_.factor_counts = counters_->end();
+    if (counters_ && Number == solve_region) facts_.solve_counts = counters_->end();
+    return seconds;
   }
 
   void measure_substitution() {
@@ -286,6 +298,7 @@ class solving {
 
   const solve_options& options_;
   solve_facts facts_;
+  std::optional<bench::region_counters> counters_;
   std::optional<runtime> rt_;
   matrix a_;
   array<double> b_, x_;
@@ -334,6 +347,7 @@ std::shared_ptr<const int> add_solve_command(CLI::App& app) {
       ->type_name("R");
   solve->add_option("-o,--output", o->output, "File for the solution")->type_name("x.mtx");
   solve->add_option("--report", o->report, "File for a page with a plot of the residuals")->type_name("FILE");
+  solve->add_flag("--counters", o->counters, "Count lines from memory and instructions with the processor's counters");
   solve->add_flag("--json", o->json, "One JSON object");
   solve->callback([o, status] {
     check(*o);

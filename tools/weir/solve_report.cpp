@@ -160,6 +160,9 @@ std::string to_json(const solve_facts& f) {
       {"factor_seconds", f.factor_seconds}, {"sequential_factor_seconds", f.sequential_factor_seconds}, {"solve_seconds", f.solve_seconds}, {"sequential_solve_seconds", f.sequential_solve_seconds},
       {"solve_bytes", f.solve_bytes}, {"read_bytes_seconds", f.read_bytes_seconds}, {"sequential_read_bytes_seconds", f.sequential_read_bytes_seconds},
       {"method", f.method}, {"converged", f.converged}, {"iterations", f.iterations}, {"residual", f.residual}, {"iterate_seconds", f.iterate_seconds}, {"history", f.history}};
+  for (const auto& [name, value] : f.factor_counts.fields()) j["factor_" + name] = value;
+  for (const auto& [name, value] : f.solve_counts.fields()) j["solve_" + name] = value;
+  if (!f.counters_missing.empty()) j["counters_missing"] = f.counters_missing;
   if (f.distribute_seconds > 0) j["distribute_seconds"] = f.distribute_seconds;
   return j.dump();
 }

@@ -1,6 +1,8 @@
 // What `weir solve` has to say: as a table, as JSON, and as a page with a plot of the residuals.
 #pragma once
 
+#include <bench/common/counters.hpp>
+
 #include <weir/numa.hpp>
 
 #include <cstddef>
@@ -30,6 +32,8 @@ struct solve_facts {
   double residual = 0, tolerance = 0;
   bool converged = false;
   std::string why;
+  bench::region_counts factor_counts, solve_counts;  // of the last runs
+  std::string counters_missing;  // which of them, and why
   std::vector<double> history;  // residuals relative to the right side, from before the first iteration on
 };
 

@@ -230,6 +230,7 @@ addEventListener("DOMContentLoaded", () => {
   for (const group of data.groups) {
     const s = section(group.title, group.note);
     for (const c of group.charts) bars(s, c, bar++);
+    for (const text of group.not_drawn ?? []) s.append(element("p", {class: "soft"}, text));
   }
   data.traces.forEach((trace, i) => {
     const s = section(trace.title, trace.note);
