@@ -51,7 +51,8 @@ std::string counted_text(const run_group& g) {
   std::vector<double> lines, locality;
   for (const run_result& r : g.runs) {
     if (!r.counted) continue;
-    const auto instructions = r.counted->instructions, from_memory = r.counted->lines(), share = r.counted->memory_locality();
+    const auto instructions = r.counted->instructions, from_memory = r.counted->lines();
+    const auto share = r.counted->memory_locality();
     if (instructions && from_memory && *instructions > 0) lines.push_back(1000 * *from_memory / *instructions);
     if (share) locality.push_back(*share);
   }

@@ -158,6 +158,55 @@ class Runs(InFolder):
         self.eval("--machine", "host")
         self.assertEqual(self.runs(), ["a=2 a=x b=1", "a=2 a=x b=2 b=3"])
 
+    def test_what_the_host_cannot_run_is_left_out_and_said(self):
+        asks = 'machines = ["opteron-64"]\nquick = false'
+        self.plan(PLAN.replace(asks, "host = {least_nodes = 2000}"))
+        done = self.eval("--machine", "host")
+        self.assertEqual(self.runs(), ["a=2 a=x b=1", "a=2 a=x b=2 b=3"])
+        self.assertIn("weir: second is left out: it needs 2000 nodes with CPUs, and this machine has ", done.stderr)
+        reason = "Figure 2: speed-up over second: not drawn: second was not run: it needs 2000 nodes with CPUs, and "
+        self.assertIn(reason, done.stdout)
+        self.assertNotIn("Figure 2: speed-up over second\n", done.stdout)
+        dry = self.eval("--machine", "host", "--dry-run")
+        self.assertEqual(len(dry.stdout.splitlines()), 2)
+        self.assertIn("second is left out", dry.stderr)
+        self.assertEqual(self.eval("--machine", "host", "--json").stderr, done.stderr)
+        self.assertEqual(self.runs(), [])
+
+    def test_bound_to_nodes_of_the_host(self):
+        self.plan(PLAN.replace('machines = ["opteron-64"]\nquick = false', "host = {nodes = 1}"))
+        bound = self.eval("--machine", "host", "--dry-run").stdout.splitlines()[-1]
+        self.assertRegex(bound, r"^taskset -c [0-9,-]+ weir c=1$")
+        self.eval("--machine", "host")
+        self.assertEqual(self.lines()[-1]["command"], bound)
+
+    def test_counters_that_are_missing(self):
+        self.plan(PLAN.replace('value = "time_ms"', 'value = "lines"', 1)
+                  .replace('more = "b=1"', 'more = "counters_missing=some"'))
+        done = self.eval("--machine", "host")
+        reason = "Figure 1: times: not drawn: it needs counters that this machine does not have: some."
+        self.assertIn(reason, done.stdout)
+
+    def test_about_how_long(self):
+        self.plan(PLAN.replace('name = "second"', 'name = "second"\nseconds = {other = 600, host = 7}')
+                  .replace('scaling = "quickly"', 'scaling = "quickly"\npace = 0.5'))
+        said = self.eval("--dry-run").stderr
+        self.assertEqual(said, "weir: 3 groups of runs, about 12 min in all: a guess from the times in the file, which "
+                               "are for two CPUs\n")
+        self.assertIn("2 groups of runs, about 60 s in all", self.eval("--dry-run", "--quick").stderr)
+
+    def test_full_sizes(self):
+        self.plan(PLAN.replace("[quick]", '[full]\nmachines = ["host"]\nscaling = "large"\npace = 3\n'
+                                          "parameters = {repeat = 9}\n[quick]"))
+        self.eval("--machine", "host", "--full")
+        self.assertEqual(self.runs(), ["a=9 a=x b=1", "a=9 a=x b=2 b=3"])
+        self.assertEqual((self.lines()[0]["scaling"], self.lines()[0]["full"]), ("large", True))
+        self.refused("--machine", "host", says=["--full: true, not null"])
+        self.refused("--full", says=["--full is for machine host, not opteron-64"])
+        self.refused("--machine", "host", "--full", "--quick", says=["--quick and --full exclude each other"])
+        self.plan(PLAN)
+        self.refused("--machine", "host", "--full", says=["--full", "no other sizes"])
+
     def test_several_programs_at_one_go(self):
         self.plan(PLAN.replace('commands = "weir {sizes} {more}"', 'together = 2\ncommands = ["weir {sizes}", "weir {more}"]'))
         self.eval("--machine", "host", "--only", "first")
@@ -355,10 +404,11 @@ class Refusals(InFolder):
 
     def test_what_comes_with_weir(self):
         for name, machines in (("pact16", ["opteron-64", "sgi-192", "epyc-nps4", "host"]), ("demo", ["opteron-64"]),
+                               ("taggre", ["dual-nehalem", "host"]),
                                ("shapes", ["opteron-64", "sgi-192"]),
                                ("rip", ["altix-uv100-2b", "opteron-64", "sgi-192"])):
             for machine in machines:
-                for quick in ([], ["--quick"]):
+                for quick in ([], ["--quick"]) + ((["--full"],) if machine == "host" else ()):
                     done = subprocess.run([WEIR, "eval", name, "--machine", machine, "--dry-run", *quick], capture_output=True, text=True, check=False)
                     self.assertEqual(done.returncode, 0, done)
                     self.assertGreater(len(done.stdout.splitlines()), 1)

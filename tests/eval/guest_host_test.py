@@ -25,9 +25,9 @@ def in_guest(weir, name, *options):
     """weir eval NAME on the guest as host."""
     build = pathlib.Path(weir).resolve().parent.parent
     peers = [build / "bin" / "peers" / peer for peer in PEERS[name]]
-    files = [path for path in ["/bin/sh", build / "share" / "weir" / "eval", *peers, *MPI_PARTS] if os.path.exists(path)]
+    files = ["/bin/sh", build / "share" / "weir" / "eval", *peers, *MPI_PARTS]
     command = [weir, "emulate", "--no-model", *MACHINE, "--timeout", "1500", "--env", MPI_ALONE]
-    for path in files:
+    for path in filter(os.path.exists, files):
         command += ["--file", str(path)]
     command += ["--", weir, "eval", name, "--machine", "host", "--quick", "--out", "/tmp/out", *options]
     return command
@@ -37,8 +37,8 @@ class Host(unittest.TestCase):
     def figures(self, name):
         """Titles of what was drawn up to their colons, and the sentences on what was not."""
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run(in_guest(WEIR, name, "--json"), capture_output=True, text=True, cwd=folder, check=False,
-                                  stdin=subprocess.DEVNULL)
+            done = subprocess.run(in_guest(WEIR, name, "--json"), capture_output=True, text=True, cwd=folder,
+                                  check=False, stdin=subprocess.DEVNULL)
         if "cannot emulate here" in done.stderr:
             print(f"skipped: {done.stderr.strip()}")
             sys.exit(SKIPPED)

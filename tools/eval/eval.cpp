@@ -179,10 +179,11 @@ class evaluation {
   }
 
   void say_what_is_missing(const result_store& store) const {
-    const auto done = std::ranges::count_if(groups_, [&](const run_group& g) { return store.has(g); });
-    const auto wanted = std::ranges::count_if(groups_, [&](const run_group& g) { return store.has(g) || g.left_out.empty(); });
-    if (done == wanted) return;
-    fmt::print(stderr, "weir: {} of {} groups of runs are done; the same command goes on with the others\n", done, wanted);
+    const auto has = [&](const run_group& g) { return store.has(g); };
+    const auto wanted = [&](const run_group& g) { return has(g) || g.left_out.empty(); };
+    const auto done = std::ranges::count_if(groups_, has), all = std::ranges::count_if(groups_, wanted);
+    if (done == all) return;
+    fmt::print(stderr, "weir: {} of {} groups of runs are done; the same command goes on with the others\n", done, all);
   }
 
   const eval_options& options_;

@@ -162,7 +162,8 @@ void add_figure(chart_section& s, const json& figure, const json_lines& lines) {
     return s.charts.push_back(std::move(*drawn));
   }
   if (why.empty()) why = drawing::missing_counters(figure, lines);
-  if (!why.empty()) s.not_drawn.push_back(fmt::format("{}: not drawn: {}.", figure.at("title").get<std::string>(), why));
+  if (why.empty()) return;
+  s.not_drawn.push_back(fmt::format("{}: not drawn: {}.", figure.at("title").get<std::string>(), why));
 }
 
 }  // namespace

@@ -418,6 +418,7 @@ std::string shell_text(const arguments& all) {
 
 std::string run_group::command() const {
   std::string text = emulate.empty() ? "" : shell_text(emulate) + " -- ";
+  if (numa_balancing) text += fmt::format("sysctl kernel.numa_balancing={:d} && ", *numa_balancing);
   for (std::size_t i = 0; i < programs.size(); i++) text += (i == 0 ? "" : " && ") + bound(programs[i]);
   return text;
 }

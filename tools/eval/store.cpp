@@ -97,7 +97,9 @@ void result_store::check_header(const json& first) const {
   const auto refuse = [&](const std::string& what) { throw input_error(path_ + ": " + what + remedy); };
   if (!first.contains("eval") || !first.contains("version")) refuse("line 1 is no result of weir eval");
   if (first["version"] != header_["version"]) refuse(fmt::format("results of version {}, this weir writes version {}", text(first["version"]), results_version));
-  for (const auto& [key, what] : {std::pair{"eval", "evaluation"}, {"machine", "machine"}, {"quick", "--quick:"}, {"full", "--full:"}, {"weir", "weir"}})
+  constexpr std::pair<const char*, const char*> must_agree[] = {
+      {"eval", "evaluation"}, {"machine", "machine"}, {"quick", "--quick:"}, {"full", "--full:"}, {"weir", "weir"}};
+  for (const auto& [key, what] : must_agree)
     if (const json then = first.value(key, json()), now = header_.value(key, json()); then != now)
       refuse(fmt::format("results of {} {}, not {}", what, text(then), text(now)));
 }

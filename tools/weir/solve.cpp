@@ -211,7 +211,8 @@ class solving {
   // first time decides where they lie. Then in turns who is first, because what follows the other finds caches filled
   // otherwise; but in the last round, whose regions weir emulate sees in this order.
   template <region Parallel>
-  void compare(double& parallel, const std::function<void()>& in_parallel, double& sequential, const std::function<void()>& in_sequence) {
+  void compare(double& parallel, const std::function<void()>& in_parallel, double& sequential,
+               const std::function<void()>& in_sequence) {
     std::vector<double> times[2];
     for (int r = 0; r < options_.repeat; r++) {
       const bool last = r + 1 == options_.repeat;
