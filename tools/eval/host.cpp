@@ -30,16 +30,9 @@ bool write(const fs::path& file, const std::string& text) {
 // Bits: 1 moves pages to the nodes of those who use them, 2 between fast memory and slow.
 bool is_on(const std::string& text) { return std::atoi(text.c_str()) & 1; }
 
-std::string why_not(const std::string& now, bool wanted, bool writable) {
-  if (now.empty()) return wanted ? "this kernel has no numa_balancing" : "";
-  if (is_on(now) == wanted || writable) return "";
-  return fmt::format("numa_balancing is {} and only root may switch it {} (sysctl kernel.numa_balancing={:d})",
-                     is_on(now) ? "on" : "off", wanted ? "on" : "off", wanted);
-}
-
 }  // namespace
 
-host_facts read_host(const fs::path& numa_balancing) {
+host_facts read_host() {
   const machine::description m = machine::host();
   host_facts facts;
   facts.nodes = m.node_count();
@@ -48,11 +41,15 @@ host_facts read_host(const fs::path& numa_balancing) {
     for (const int c : n.cpus) cpus.push_back(m.cpus[static_cast<std::size_t>(c)].os_index);
     if (!cpus.empty()) facts.node_cpus.push_back(std::move(cpus));
   }
-  const std::string now = content(numa_balancing);
-  const bool writable = !now.empty() && write(numa_balancing, now);
-  facts.balancing_not_on = why_not(now, true, writable);
-  facts.balancing_not_off = why_not(now, false, writable);
   return facts;
+}
+
+std::string why_no_numa_balancing(bool wanted, const fs::path& file) {
+  const std::string now = content(file);
+  if (now.empty()) return wanted ? "this kernel has no numa_balancing" : "";
+  if (is_on(now) == wanted || write(file, now)) return "";
+  return fmt::format("numa_balancing is {} and only root may switch it {} (sysctl kernel.numa_balancing={:d})",
+                     is_on(now) ? "on" : "off", wanted ? "on" : "off", wanted);
 }
 
 numa_balancing_setting::numa_balancing_setting(std::optional<bool> wanted, fs::path file) : file_(std::move(file)) {

@@ -14,12 +14,13 @@ inline constexpr const char* numa_balancing_file = "/proc/sys/kernel/numa_balanc
 struct host_facts {
   int nodes = 1;                            // with or without CPUs
   std::vector<std::vector<int>> node_cpus;  // of each node that has some that we may use, the system's numbers
-  // Why numa_balancing cannot be on, or off, while something runs; empty: it can.
-  std::string balancing_not_on, balancing_not_off;
 };
 
-// Tries whether the file can be written by writing what is in it.
-host_facts read_host(const std::filesystem::path& numa_balancing = numa_balancing_file);
+host_facts read_host();
+
+// Why numa_balancing cannot be on, or off, while something runs; empty: it can. Whether the file can be written is found
+// out by writing what is in it, if that is not what is wanted.
+std::string why_no_numa_balancing(bool wanted, const std::filesystem::path& file = numa_balancing_file);
 
 // Switches numa_balancing on or off, and back when it goes. What is not wanted, or is so already, is not written.
 class numa_balancing_setting {

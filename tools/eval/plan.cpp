@@ -140,7 +140,7 @@ json figure_json(const toml_reader& t, const std::string& section) {
   for (const toml_reader& b : t.tables("bars")) f["bars"].push_back(bar_json(b));
   if (f["bars"].empty()) t.refuse("key \"bars\" is missing: expected one table or more");
   for (const toml_reader& q : t.tables("quoted"))
-    if (q.text("machine", section) == section) f["quoted"].push_back(quoted_json(q));
+    if (const auto on = q.texts("machine"); on.empty() || std::ranges::find(on, section) != on.end()) f["quoted"].push_back(quoted_json(q));
   return f;
 }
 
@@ -360,7 +360,7 @@ class reader {
     if (there < needed)
       g.left_out = fmt::format("it needs {} nodes with CPUs, and this machine has {}", needed, there);
     else if (g.numa_balancing)
-      g.left_out = *g.numa_balancing ? host.balancing_not_on : host.balancing_not_off;
+      g.left_out = why_no_numa_balancing(*g.numa_balancing);
     for (std::size_t n = 0; n < std::min(nodes, there); n++)
       g.cpus.insert(g.cpus.end(), host.node_cpus[n].begin(), host.node_cpus[n].end());
     std::ranges::sort(g.cpus);
