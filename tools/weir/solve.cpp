@@ -84,7 +84,7 @@ void check_coarsen(const std::string& coarsen) {
 
 // Where rows and vectors lie on a machine of several nodes.
 constexpr const char* first_touch = "first-touch";  // where they are written first
-constexpr const char* interleave = "interleave";    // pages over all nodes in turn
+constexpr const char* interleave = "interleave";    // pages in turn over nodes with CPUs that we may use
 constexpr const char* distribute = "distribute";    // on the nodes among which the tasks are shared out
 
 void check_memory(const solve_options& o) {
