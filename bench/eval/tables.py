@@ -7,15 +7,14 @@ A table stands between two comments, the first of which says which figure of whi
 
 pact16-opteron-64.jsonl.xz in results/ beside the document holds the lines that weir eval wrote; "Figure 7" is how the
 title of one of their figures begins. WEIR, a weir command, draws the figures. Groups go down, series across; of several
-runs the median is shown, and below the table how far runs are from it. --check changes nothing, and fails if a table is
-not what its results make.
+runs the median and the sample standard deviation are shown. --check changes nothing, and fails if a table is not what
+its results make.
 """
 import argparse
 import json
 import lzma
 import pathlib
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -44,34 +43,37 @@ def figures_in(weir, results):
 
 
 def shown(value, unit):
-    x = value["median"]
+    """The median, with the deviation of runs where there are several. 0 stands for what would only be zeros."""
+    divisor, digits, name = scale(value["median"], unit)
+    text = f"{value['median'] / divisor:.{digits}f}"
+    if value["deviation"] is not None:
+        deviation = f"{value['deviation'] / divisor:.{digits}f}"
+        text += " ± " + (deviation if float(deviation) > 0 else "0")
+    return text + (" " + name if name else "")
+
+
+def scale(x, unit):
+    """What a number of this size is divided by, the digits behind its point, and the unit it then has."""
     if unit == "share":
-        return f"{100 * x:.0f} %"
+        return 0.01, 0, "%"
     if unit == "ratio":
-        return f"{x:.2f}"
+        return 1, 2, ""
     if unit == "count":
-        return f"{x:.0f}"
+        return 1, 0, ""
     if unit == "bytes":
-        return f"{x / 2**20:.1f} MiB"
+        return 2**20, 1, "MiB"
     if x >= 1e6:
-        return f"{x / 1e6:.2f} ms"
-    return f"{x / 1e3:.1f} us" if x >= 1e4 else f"{x:.1f} ns"
+        return 1e6, 2, "ms"
+    return (1e3, 1, "us") if x >= 1e4 else (1, 1, "ns")
 
 
-def spread(chart):
-    """How far runs are from the median of their cell: as a share of it, or in points where that is a share itself."""
-    cells = [v for s in chart["series"] for v in s["values"] if v is not None and v["n"] > 1 and v["median"] > 0]
-    of_share = chart["unit"] == "share"
-    away = [(100 * max(v["high"] - v["median"], v["median"] - v["low"]) / (1 if of_share else v["median"]), v["n"])
-            for v in cells]
-    if not away:
+def runs(chart):
+    """Of how many runs a table's cells are."""
+    counts = sorted({v["n"] for s in chart["series"] for v in s["values"] if v is not None and v["deviation"] is not None})
+    if not counts:
         return ""
-    what = "points" if of_share else "%"
-    runs = sorted({n for _, n in away})
-    count = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
-    farthest = [a for a, _ in away]
-    return (f"\nMedians of {count} runs. The farthest of a cell is {statistics.median(farthest):.1f} {what} from it in the "
-            f"middle, {max(farthest):.1f} at most.\n")
+    count = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"\nMedians of {count} runs ± their standard deviation{', in points' if chart['unit'] == 'share' else ''}.\n"
 
 
 def table(chart):
@@ -100,7 +102,7 @@ def redrawn(weir, document, text):
         if len(fit) != 1:
             titles = "; ".join(c["title"] for c in charts)
             raise Wrong(f"{document}: {len(fit)} figures of {results} begin with \"{figure}\"; there are {titles}")
-        return f"<!-- table {results}: {figure} -->\n\n{table(fit[0])}{spread(fit[0])}\n<!-- end of table -->"
+        return f"<!-- table {results}: {figure} -->\n\n{table(fit[0])}{runs(fit[0])}\n<!-- end of table -->"
 
     return TABLE.sub(made, text)
 

@@ -124,7 +124,10 @@ class Runs(InFolder):
         figures = json.loads(self.eval("--json").stdout)
         times, speedups = figures["charts"]
         self.assertEqual((times["unit"], times["groups"], [s["name"] for s in times["series"]]), ("ns", ["one", "two"], ["measured", "elsewhere"]))
-        self.assertEqual(times["series"][0]["values"], [{"median": 11e6, "low": 10e6, "high": 12e6, "n": 3}, {"median": 11.5e6, "low": 10e6, "high": 13e6, "n": 4}])
+        one, two = times["series"][0]["values"]
+        self.assertEqual(one, {"median": 11e6, "low": 10e6, "high": 12e6, "n": 3, "deviation": 1e6})
+        self.assertAlmostEqual(two.pop("deviation"), 1e6 * (5 / 3) ** 0.5, places=3)
+        self.assertEqual(two, {"median": 11.5e6, "low": 10e6, "high": 13e6, "n": 4})
         self.assertEqual(times["series"][1]["values"][1], None)
         self.assertAlmostEqual(speedups["series"][0]["values"][0]["high"], 1)
 

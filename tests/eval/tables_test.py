@@ -22,10 +22,10 @@ TIMES = """<!-- table trial: Figure 1: -->
 
 | | steal | local |
 | --- | ---: | ---: |
-| a | 8.00 ms | 4.00 ms |
+| a | 8.00 ± 1.15 ms | 4.00 ms |
 | b | 500.0 us | |
 
-Medians of 3 runs. The farthest of a cell is 25.0 % from it in the middle, 25.0 at most.
+Medians of 3 runs ± their standard deviation.
 
 <!-- end of table -->
 """
@@ -60,8 +60,8 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.run_tables().returncode, 0)
         text = self.document.read_text(encoding="utf-8")
         self.assertIn(TIMES, text)
-        self.assertIn("| a | 25 % | 90 % |\n| b | 12 % | |\n\nMedians of 3 runs. The farthest of a cell is 25.0 points", text)
-        self.assertIn("| a | 1.00 | 2.00 |\n| b | 1.00 | |\n", text)
+        self.assertIn("| a | 25 ± 14 % | 90 % |\n| b | 12 % | |\n\nMedians of 3 runs ± their standard deviation, in points.", text)
+        self.assertIn("| a | 1.00 ± 0.12 | 2.00 |\n| b | 1.00 | |\n", text)
         self.assertNotIn("old", text)
         self.assertTrue(text.startswith("# Figures\n") and "\nbetween\n" in text and text.endswith("\nbehind\n"))
         self.assertEqual(self.run_tables("--check").returncode, 0)
@@ -71,8 +71,8 @@ class Tables(unittest.TestCase):
     def test_that_differ_are_found(self):
         self.assertEqual(self.run_tables().returncode, 0)
         text = self.document.read_text(encoding="utf-8")
-        line = text[:text.index("| a | 8.00 ms")].count("\n") + 1
-        for changed in [lambda: self.document.write_text(text.replace("8.00 ms", "7.00 ms"), encoding="utf-8"), lambda: self.keep([{**LINES[0], "time_ms": 10}, *LINES[1:]])]:
+        line = text[:text.index("| a | 8.00 ±")].count("\n") + 1
+        for changed in [lambda: self.document.write_text(text.replace("8.00 ±", "7.00 ±"), encoding="utf-8"), lambda: self.keep([{**LINES[0], "time_ms": 10}, *LINES[1:]])]:
             with self.subTest():
                 changed()
                 before = self.document.read_bytes()
@@ -81,6 +81,13 @@ class Tables(unittest.TestCase):
                 self.assertIn(f"document.md:{line}: not what its results make", done.stderr)
                 self.assertEqual(self.document.read_bytes(), before)
                 self.document.write_text(text, encoding="utf-8")
+
+    def test_deviations_too_small_to_show(self):
+        self.keep([{**LINES[0], "time_ms": t, "near": n} for t, n in [(8, 0.25), (8.001, 0.251), (8, 0.25)]])
+        self.assertEqual(self.run_tables().returncode, 0)
+        text = self.document.read_text(encoding="utf-8")
+        self.assertIn("| a | 8.00 ± 0 ms |", text)
+        self.assertIn("| a | 25 ± 0 % |", text)
 
     def test_refusals(self):
         self.document.write_text(PLACES.replace("Figure 12", "Figure 3"), encoding="utf-8")

@@ -222,6 +222,8 @@ class Charts(Files):
         speed_up = next(c for c in section["charts"] if c["title"] == "Speed-up over steal")
         of_local = next(s for s in speed_up["series"] if s["name"] == "local")["values"]
         self.assertEqual((speed_up["unit"], of_local[0]["median"], of_local[0]["n"]), ("ratio", 2, 3))
+        # 4 / 1, 4 / 3 and 4 / 2: of the ratios, not of the times.
+        self.assertAlmostEqual(of_local[0]["deviation"], 1.387777, places=5)
 
     def test_refusals(self):
         self.put("half.jsonl", json.dumps(KERNEL)[:40])

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -63,11 +64,35 @@ const char* workers_word(double n) { return n == 1 ? "worker" : "workers"; }
 
 }  // namespace
 
+namespace {
+
+// Of numbers of any size: squares of differences from the mean, not differences of squares.
+std::optional<double> sample_deviation(const std::vector<double>& x) {
+  if (x.size() < 2) return std::nullopt;
+  double sum = 0, squares = 0;
+  for (const double v : x) sum += v;
+  const double mean = sum / static_cast<double>(x.size());
+  for (const double v : x) squares += (v - mean) * (v - mean);
+  return std::sqrt(squares / static_cast<double>(x.size() - 1));
+}
+
+}  // namespace
+
 chart_value summed_up(std::vector<double> x) {
   std::ranges::sort(x);
   const std::size_t n = x.size();
-  return {n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2, x.front(), x.back(), n};
+  return {n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2, x.front(), x.back(), n, sample_deviation(x)};
 }
+
+namespace {
+
+nlohmann::ordered_json to_json(const chart_value& v) {
+  nlohmann::ordered_json j = {{"median", v.median}, {"low", v.low}, {"high", v.high}, {"n", v.n}, {"deviation", nullptr}};
+  if (v.deviation) j["deviation"] = *v.deviation;
+  return j;
+}
+
+}  // namespace
 
 nlohmann::ordered_json to_json(const chart_section& s) {
   nlohmann::ordered_json j = {{"title", s.title}, {"note", s.note}, {"charts", nlohmann::ordered_json::array()}};
@@ -76,8 +101,7 @@ nlohmann::ordered_json to_json(const chart_section& s) {
     for (std::size_t i = 0; i < c.series.size(); i++) {
       nlohmann::ordered_json values = nlohmann::ordered_json::array();
       for (const auto& v : c.values[i])
-        if (v) values.push_back({{"median", v->median}, {"low", v->low}, {"high", v->high}, {"n", v->n}});
-        else values.push_back(nullptr);
+        values.push_back(v ? to_json(*v) : nullptr);
       k["series"].push_back({{"name", c.series[i]}, {"values", values}});
     }
     j["charts"].push_back(k);
@@ -199,7 +223,10 @@ chart_section result_reader::section_of(const group_of_lines& g) const {
         if (!r.contains(key)) return std::nullopt;
         chart_value v = summed_up(r.at(key));
         if (r.contains("lowest_ns") && r.contains("highest_ns")) v.low = *std::ranges::min_element(r.at("lowest_ns")), v.high = *std::ranges::max_element(r.at("highest_ns"));
-        if (r.contains("runs")) v.n = static_cast<std::size_t>(*std::ranges::max_element(r.at("runs")));
+        if (r.contains("runs")) {  // a line sums up so many
+          v.n = static_cast<std::size_t>(*std::ranges::max_element(r.at("runs")));
+          v.deviation.reset();
+        }
         return v;
       };
     };
@@ -213,9 +240,12 @@ chart_section result_reader::section_of(const group_of_lines& g) const {
       const auto base = g.cells.find({row, "steal"});
       if (base == g.cells.end()) return std::nullopt;
       const double reference = summed_up(base->second.at("ns")).median;
-      const chart_value v = summed_up(r.at("ns"));
-      if (v.low <= 0) return std::nullopt;
-      return chart_value{reference / v.median, reference / v.high, reference / v.low, v.n};
+      std::vector<double> ratios = r.at("ns");
+      for (double& v : ratios) {
+        if (v <= 0) return std::nullopt;
+        v = reference / v;
+      }
+      return summed_up(std::move(ratios));
     };
     add({.title = "Speed-up over steal", .note = "Times the median of steal is larger.", .axis = "speed-up", .unit = "ratio"}, speedup);
   }

@@ -14,9 +14,10 @@ namespace weir::tools {
 struct chart_value {
   double median = 0, low = 0, high = 0;
   std::size_t n = 0;
+  std::optional<double> deviation;  // sample standard deviation, where runs are known one by one and are several
 };
 
-// Median and extremes; x is not empty.
+// Median, extremes and deviation; x is not empty.
 chart_value summed_up(std::vector<double> x);
 
 // Bars side by side: a group for each kernel or pattern, a bar for each policy or runtime.

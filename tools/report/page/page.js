@@ -130,7 +130,7 @@ function bars(into, c, index) {
   });
   f.append(numbers([c.axis, ...c.series.map(s => s.name)], c.groups.map((g, k) => [g, ...c.series.map(s => s.values[k] ? describe(c, s.values[k]) : "-")])));
 }
-const describe = (c, v) => format[c.unit](v.median) + (v.n > 1 ? ` (${format[c.unit](v.low)} to ${format[c.unit](v.high)}, ${v.n} runs)` : "");
+const describe = (c, v) => format[c.unit](v.median) + (v.n > 1 ? ` (${format[c.unit](v.low)} to ${format[c.unit](v.high)}, ${v.n} runs${v.deviation === null ? "" : ", deviation " + format[c.unit](v.deviation)})` : "");
 
 // ---- node x node
 
