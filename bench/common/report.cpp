@@ -31,6 +31,12 @@ const char* yes_no(const run_group& g) {
   return std::all_of(g.runs.begin(), g.runs.end(), [](const run_result& r) { return r.verified->passed; }) ? "yes" : "NO";
 }
 
+// "-" where the runtime knows of no bytes: on shared arrays tasks depend on each other, and name no memory.
+std::string locality_text(const run_group& g) {
+  if (!g.runs.front().counts.locality()) return "-";
+  return fmt::format("{:.1f}%", 100 * median_of(g, [](const run_result& r) { return r.counts.locality().value_or(0); }));
+}
+
 std::string row(const run_group& g, double serial_seconds) {
   const double seconds = median_of(g, [](const run_result& r) { return r.seconds; });
   const auto [fastest, slowest] = std::minmax_element(g.runs.begin(), g.runs.end(), [](const run_result& a, const run_result& b) { return a.seconds < b.seconds; });
@@ -38,11 +44,10 @@ std::string row(const run_group& g, double serial_seconds) {
   std::string pushes = count([](const run_result& r) { return r.counts.pushes; });
   const std::string refused = count([](const run_result& r) { return r.counts.pushes_refused; });
   if (refused != "0") pushes = fmt::format("{} ({} refused)", pushes, refused);
-  const double locality = median_of(g, [](const run_result& r) { return r.counts.locality(); });
   const double peak = median_of(g, [](const run_result& r) { return r.counts.peak_buffer_bytes; });
-  return fmt::format("  {:<16} {:>10} {:>10} {:>10} {:>9} {:>8} {:>8} {:>9.1f}% {:>11} {:>8} {:>9} {:>8}\n", g.policy, format_seconds(seconds), format_seconds(fastest->seconds), format_seconds(slowest->seconds),
+  return fmt::format("  {:<16} {:>10} {:>10} {:>10} {:>9} {:>8} {:>8} {:>10} {:>11} {:>8} {:>9} {:>8}\n", g.policy, format_seconds(seconds), format_seconds(fastest->seconds), format_seconds(slowest->seconds),
                      count([](const run_result& r) { return r.counts.tasks; }), count([](const run_result& r) { return r.nanoseconds_per_task(); }),
-                     serial_seconds > 0 ? fmt::format("{:.2f}x", serial_seconds / seconds) : "-", 100 * locality, format_bytes(static_cast<std::uint64_t>(peak)),
+                     serial_seconds > 0 ? fmt::format("{:.2f}x", serial_seconds / seconds) : "-", locality_text(g), format_bytes(static_cast<std::uint64_t>(peak)),
                      count([](const run_result& r) { return r.counts.steals(); }), pushes, yes_no(g));
 }
 
@@ -118,7 +123,8 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   j["tasks_of_busiest_worker"] = r.counts.tasks_of_busiest_worker();
   j["seconds"] = r.seconds;
   j["ns_per_task"] = r.nanoseconds_per_task();
-  j["locality"] = r.counts.locality();
+  const auto locality = r.counts.locality();
+  j["locality"] = locality ? nlohmann::ordered_json(*locality) : nlohmann::ordered_json();
   j["bytes"] = {{"read_local", r.counts.read_local()}, {"read_remote", r.counts.read_remote()}, {"write_local", r.counts.write_local()}, {"write_remote", r.counts.write_remote()}};
   j["live_bytes"] = r.live_bytes;
   j["peak_buffer_bytes"] = r.counts.peak_buffer_bytes;

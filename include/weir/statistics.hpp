@@ -84,9 +84,9 @@ struct statistics {
   std::uint64_t read_remote() const;
   std::uint64_t write_local() const;
   std::uint64_t write_remote() const;
-  // Share of dependence bytes on the executing worker's node; 1 if there were none. The metric R_loc^RT of Drebes,
-  // Pop, Heydemann, Cohen and Drach, PACT 2016, section 5.1.
-  double locality() const;
+  // Share of dependence bytes on the executing worker's node; nothing if the runtime knows of none, as of memory that
+  // no task names. The metric R_loc^RT of Drebes, Pop, Heydemann, Cohen and Drach, PACT 2016, section 5.1.
+  std::optional<double> locality() const;
   std::uint64_t tasks_of_busiest_worker() const;
   // If one worker, or one node's, ran at least 90 % of the tasks while the others were idle for most of the time that
   // was looked at; or if in 90 % of that time one worker at a time ran tasks. And this for a millisecond at least.

@@ -131,7 +131,7 @@ TEST(statistics_text, says_what_was_counted) {
   EXPECT_EQ(s.read_remote(), 1u << 20);
   EXPECT_EQ(s.write_local(), 0u);
   EXPECT_EQ(s.write_remote(), 512u);
-  EXPECT_NEAR(s.locality(), 0.75, 0.001);
+  EXPECT_NEAR(s.locality().value(), 0.75, 0.001);
   const std::string text = s.to_string();
   for (const char* part : {"1 worker on 1 node", "1.250 s", "75.0 %", "at distance 22", "read 1.0 MiB, written 512 B, steals 4", "1.5 KiB"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;

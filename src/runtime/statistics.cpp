@@ -67,9 +67,10 @@ std::uint64_t statistics::read_remote() const { return sum(read_bytes_by_distanc
 std::uint64_t statistics::write_local() const { return write_bytes_by_distance.empty() ? 0 : write_bytes_by_distance[0]; }
 std::uint64_t statistics::write_remote() const { return sum(write_bytes_by_distance, 1); }
 
-double statistics::locality() const {
+std::optional<double> statistics::locality() const {
   const std::uint64_t local = read_local() + write_local(), all = local + read_remote() + write_remote();
-  return all == 0 ? 1.0 : static_cast<double>(local) / static_cast<double>(all);
+  if (all == 0) return std::nullopt;
+  return static_cast<double>(local) / static_cast<double>(all);
 }
 
 std::string statistics::to_string() const {
@@ -86,8 +87,12 @@ std::string statistics::to_string() const {
   line("tasks", std::to_string(tasks));
   line("steals", std::to_string(steals()));
   line("pushes", std::to_string(pushes) + ", refused " + std::to_string(pushes_refused));
-  std::snprintf(number, sizeof number, "%.1f %%", 100 * locality());
-  line("locality", std::string(number) + " of dependence bytes");
+  if (const auto share = locality()) {
+    std::snprintf(number, sizeof number, "%.1f %%", 100 * *share);
+    line("locality", std::string(number) + " of dependence bytes");
+  } else {
+    line("locality", "-, no dependence bytes");
+  }
   for (std::size_t i = 0; i < distance_classes.size(); i++) {
     std::snprintf(number, sizeof number, "at distance %.0f", distance_classes[i]);
     line(number, "read " + bytes_text(read_bytes_by_distance[i]) + ", written " + bytes_text(write_bytes_by_distance[i]) + ", steals " + std::to_string(steals_by_distance[i]));

@@ -15,7 +15,8 @@ TEST(statistics, of_a_new_runtime_are_zero) {
   EXPECT_EQ(s.tasks + s.pushes + s.pushes_refused + s.steals(), 0u);
   EXPECT_EQ(s.read_local() + s.read_remote() + s.write_local() + s.write_remote(), 0u);
   EXPECT_EQ(s.peak_buffer_bytes, 0u);
-  EXPECT_EQ(s.locality(), 1.0);
+  EXPECT_EQ(s.locality(), std::nullopt);
+  WEIR_EXPECT_CONTAINS(s.to_string(), "-, no dependence bytes");
   EXPECT_EQ(s.distance_classes, (std::vector<double>{10, 20}));
   EXPECT_EQ(s.peak_buffer_bytes_by_node.size(), 4u);
 }
@@ -49,7 +50,7 @@ TEST(statistics, bytes_by_distance) {
   // In place: what is updated stays where it is.
   EXPECT_EQ(s.write_local(), 10'000u);
   EXPECT_GT(s.write_remote(), 0u);
-  EXPECT_NEAR(s.locality(), static_cast<double>(s.read_local() + s.write_local()) / static_cast<double>(s.read_local() + s.write_local() + s.read_remote() + s.write_remote()), 1e-12);
+  EXPECT_NEAR(s.locality().value(), static_cast<double>(s.read_local() + s.write_local()) / static_cast<double>(s.read_local() + s.write_local() + s.read_remote() + s.write_remote()), 1e-12);
 }
 
 // Interleaved memory counts evenly, to the byte.

@@ -178,6 +178,7 @@ class Runs(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             run = json.loads(result.stdout)
             self.assertEqual((run["memory"], run["shared"], run["verified"]), (memory, memory == "shared", True))
+            self.assertEqual(run["locality"] is None, memory == "shared")
         result = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--memory", "own")
         self.assertIn("  own memory  ", result.stdout.splitlines()[0])
 
@@ -274,6 +275,12 @@ class Runs(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"(?m)^  local .* yes$")
         self.assertRegex(result.stdout, r"(?m)^  steal .* yes$")
+
+    def test_nothing_is_local_where_no_bytes_are_known(self):
+        for options, shown in [(["--shared"], r"-"), ([], r"[\d.]+%")]:
+            table = weir("bench", "jacobi-2d", *SMALL["jacobi-2d"], "--policy", "local", *options).stdout.splitlines()
+            end = table[2].index("locality") + len("locality")
+            self.assertRegex(table[3][:end].split()[-1], f"^{shown}$")
 
     def test_list_and_version(self):
         self.assertIn("seidel-3d", weir("bench", "--list").stdout)

@@ -105,7 +105,7 @@ TEST_P(conformance, a_stencil_and_its_statistics) {
   EXPECT_EQ(s.steals_by_distance.size(), s.distance_classes.size());
   EXPECT_TRUE(std::is_sorted(s.distance_classes.begin(), s.distance_classes.end()));
   const auto all = static_cast<double>(declared.read + declared.written);
-  EXPECT_DOUBLE_EQ(s.locality(), static_cast<double>(s.read_bytes_by_distance[0] + s.write_bytes_by_distance[0]) / all);
+  EXPECT_DOUBLE_EQ(s.locality().value(), static_cast<double>(s.read_bytes_by_distance[0] + s.write_bytes_by_distance[0]) / all);
   EXPECT_EQ(s.peak_buffer_bytes_by_node.size(), static_cast<std::size_t>(s.nodes));
   const place::chosen p = place::parse(std::get<0>(GetParam()));
   // Drebes et al., PACT 2016, section 3.2: every write is local. Nothing is updated in place here.

@@ -225,6 +225,12 @@ class Charts(Files):
         # 4 / 1, 4 / 3 and 4 / 2: of the ratios, not of the times.
         self.assertAlmostEqual(of_local[0]["deviation"], 1.387777, places=5)
 
+    def test_of_unknown_locality(self):
+        self.put("r.jsonl", json.dumps({**KERNEL, "locality": None}) + "\n")
+        done = self.weir("report", "--json", "r.jsonl")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertNotIn("Locality", [chart["title"] for chart in json.loads(done.stdout)[0]["charts"]])
+
     def test_refusals(self):
         self.put("half.jsonl", json.dumps(KERNEL)[:40])
         self.put("t.json", text_of(trace()))
@@ -333,7 +339,7 @@ class Page(Files):
             with self.subTest("hover over a bar"):
                 b.hover(*self.pixel(b, "bars-0", [1, 0.1e9]))
                 text = self.tooltip(b, "bars-0", "kmeans")
-                self.assertIn("1.50 s (1.20 s to 2.40 s, 3 runs)", text)
+                self.assertIn("1.50 s (1.20 s to 2.40 s, 3 runs, deviation 624 ms)", text)
             with self.subTest("speed-up"):
                 self.assertEqual(b.run("return weirPage.figures[1].chart.getOption().series[1].data"), [2, 2])
             with self.subTest("heat map"):

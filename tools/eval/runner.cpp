@@ -49,7 +49,7 @@ void add_region(json& line, const nlohmann::json& region, const std::string& pre
   if (!region.value("complete", false)) throw mismatch{"a region was not ended by the program"};
   for (const char* key : region_keys)
     if (region.contains(key)) line[prefix + key] = region[key];
-  line[prefix + "memory_locality"] = region.value("locality", 0.0);
+  line[prefix + "memory_locality"] = region.value("locality", nlohmann::json());
   line[prefix + "time_ms"] = region.value("virtual_ms", 0.0);
 }
 

@@ -166,7 +166,7 @@ void result_reader::add_kernel(const json& line, const std::string& where) {
   g.virtual_time &= is_virtual;
   runs& r = g.cells[{problem, policy}];
   r["ns"].push_back(ns);
-  if (line.contains("locality")) r["locality"].push_back(number_of(line, "locality", where));
+  if (line.contains("locality") && !line["locality"].is_null()) r["locality"].push_back(number_of(line, "locality", where));
   if (line.contains("peak_buffer_bytes")) r["peak"].push_back(number_of(line, "peak_buffer_bytes", where));
 }
 

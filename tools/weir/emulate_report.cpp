@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace weir::tools {
 namespace {
@@ -35,10 +36,11 @@ lines by_server(std::size_t nodes, const region_report& r) {
   return sums;
 }
 
-// Of the lines that came from memory, the share from the CPU's own node; 1 if none did.
-double locality(const lines& read, const lines& written) {
+// Of the lines that came from memory, the share from the CPU's own node; nothing if none did.
+std::optional<double> locality(const lines& read, const lines& written) {
   const std::uint64_t all = sum(read) + sum(written);
-  return all == 0 ? 1 : static_cast<double>(read[0] + written[0]) / static_cast<double>(all);
+  if (all == 0) return std::nullopt;
+  return static_cast<double>(read[0] + written[0]) / static_cast<double>(all);
 }
 
 // The busiest controller's share of the lines against an equal one; 1 is balanced, the number of nodes the worst.
@@ -56,12 +58,13 @@ nlohmann::ordered_json matrix(const lines& by_pair, std::size_t nodes) {
 nlohmann::ordered_json region_json(const emulated_run& run, const region_report& r) {
   const std::size_t nodes = run.machine.nodes.size();
   const lines read = by_class(run.machine, r.counted.read_lines), written = by_class(run.machine, r.counted.write_lines), served = by_server(nodes, r);
+  const auto near = locality(read, written);
   return {{"region", region_name(run, r.number)},
           {"number", r.number},
           {"run", r.run},
           {"complete", r.complete},
           {"virtual_ms", milliseconds(r.end_ps - r.begin_ps)},
-          {"locality", locality(read, written)},
+          {"locality", near ? nlohmann::ordered_json(*near) : nlohmann::ordered_json()},
           {"lines", sum(served)},
           {"read_lines_by_class", read},
           {"write_lines_by_class", written},
@@ -95,7 +98,8 @@ std::string region_text(const emulated_run& run, const region_report& r) {
   const lines read = by_class(run.machine, c.read_lines), written = by_class(run.machine, c.write_lines), served = by_server(run.machine.nodes.size(), r);
   std::string text = fmt::format("\n{}{}{}\n", region_name(run, r.number), r.run > 0 ? fmt::format(", run {}", r.run + 1) : "", r.complete ? "" : ", not ended by the program");
   text += row("virtual time", fmt::format("{:.3f} ms", milliseconds(r.end_ps - r.begin_ps)));
-  text += row("locality", fmt::format("{:.1f} %", 100 * locality(read, written)), "lines that came from the CPU's own node");
+  const auto near = locality(read, written);
+  text += row("locality", near ? fmt::format("{:.1f} %", 100 * *near) : "-", "lines that came from the CPU's own node");
   text += fmt::format("  {:<24}{:>15}{:>15}\n", "lines from memory", "read", "written");
   for (std::size_t k = 0; k < read.size(); k++) text += fmt::format("    {:<22}{:>15}{:>15}\n", run.machine.class_names[k], grouped(read[k]), grouped(written[k]));
   const auto busiest = std::max_element(served.begin(), served.end());
