@@ -89,12 +89,12 @@ class coarse_graph : detail::refused_graph_runs {
   int node(std::size_t aggregate) const;
 
   // Places tasks, and moves the memory they write to where they will run (Rossignon, Henon, Aumage and Thibault, PDSEC
-  // 2013, section VI.B): on each level of the coarse graph the aggregates are shared out among the nodes that have
-  // workers, by cost and in order of their numbers, as F(number of nodes) does; then writes(task, memory) is called for
+  // 2013, section VI.B): on each level of the coarse graph the aggregates are shared out among the nodes, by cost, in
+  // proportion to how many workers each has, and in order of their numbers; then writes(task, memory) is called for
   // every task, in an order that keeps dependences, and says with memory.add(span) what that task writes; each page
   // goes to the node on which most of it is written; the aggregates get flexible affinities. Best under the policy
-  // `node-queues`. On a pretended machine no memory is moved. O(tasks + edges + ranges log ranges), and what moving
-  // pages costs.
+  // `node-queues`. On a pretended machine no memory is moved. O(tasks + edges + levels * nodes + ranges log ranges),
+  // and what moving pages costs.
   template <class F>
   move_report distribute(runtime& rt, const F& writes) {
     constexpr bool correct = std::is_invocable_v<const F&, task_id, written_memory&>;

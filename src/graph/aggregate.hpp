@@ -49,8 +49,10 @@ partition aggregate_sequences(const coarse_input&);
 // F(n) (III.A.2): the tasks of each level (longest path from a first task) become at most n aggregates of similar weight,
 // each a range of the level in order of the tasks' numbers. O(tasks + edges).
 partition aggregate_fronts(const coarse_input&, std::size_t most_per_level);
-// The same cut for placement: which of `parts` each task is in; a level with few tasks leaves some parts empty.
-std::vector<index> parts_of_levels(const coarse_input&, std::size_t parts);
+// The same cut for placement: which part each task is in. A part gets `shares[part]` of each level's weight in proportion;
+// of tasks of equal weight as many as the largest remainders give it, the first ones first where these are equal. A level
+// with few tasks leaves some parts empty. O(tasks + edges + levels * parts).
+std::vector<index> parts_of_levels(const coarse_input&, std::span<const index> shares);
 // D(m) (III.A.3, Algorithm 1): a ready task and up to m - 1 of the tasks that become ready by it, breadth first, those with
 // more predecessors in the aggregate before others of their level. O(tasks log m + edges).
 partition aggregate_depth_fronts(const coarse_input&, const lists& after, std::size_t most_tasks);

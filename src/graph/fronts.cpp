@@ -4,6 +4,9 @@
 #include "graph/aggregate.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
 
 namespace weir::graphs {
 namespace {
@@ -50,6 +53,35 @@ void share_out(const coarse_input& in, std::span<const index> tasks, std::size_t
   }
 }
 
+// In proportion to `shares`. A task belongs where its middle lies.
+void share_out(const coarse_input& in, std::span<const index> tasks, std::span<const index> shares,
+               std::vector<index>& part_of) {
+  double all = 0, before = 0;
+  for (index t : tasks) all += in.weight_of(t);
+  const double scale = all / static_cast<double>(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}));
+  std::size_t part = 0;
+  double end = scale * shares[0];
+  for (index t : tasks) {
+    const double weight = in.weight_of(t);
+    while (before + weight / 2 >= end && part + 1 < shares.size()) end += scale * shares[++part];
+    part_of[t] = static_cast<index>(part);
+    before += weight;
+  }
+}
+
+// Of `tasks` that weigh the same: behind which one each part ends.
+std::vector<std::size_t> by_largest_remainders(std::size_t tasks, std::span<const index> shares) {
+  const auto all = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
+  std::vector<std::size_t> counts, parts(shares.size());
+  for (index share : shares) counts.push_back(tasks * share / all);
+  std::iota(parts.begin(), parts.end(), std::size_t{0});
+  std::ranges::stable_sort(parts, std::greater(), [&](std::size_t part) { return tasks * shares[part] % all; });
+  const std::size_t left = tasks - std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  for (std::size_t i = 0; i < left; i++) counts[parts[i]]++;
+  std::inclusive_scan(counts.begin(), counts.end(), counts.begin());
+  return counts;
+}
+
 template <class F>
 void for_each_level(const levels& l, F&& f) {
   for (std::size_t level = 0; level + 1 < l.begin.size(); level++) f(std::span<const index>(l.task.data() + l.begin[level], l.begin[level + 1] - l.begin[level]));
@@ -70,9 +102,20 @@ partition aggregate_fronts(const coarse_input& in, std::size_t most_per_level) {
   return p;
 }
 
-std::vector<index> parts_of_levels(const coarse_input& in, std::size_t parts) {
+std::vector<index> parts_of_levels(const coarse_input& in, std::span<const index> shares) {
   std::vector<index> part_of(in.tasks);
-  for_each_level(levels_of(in), [&](std::span<const index> tasks) { share_out(in, tasks, parts, [&](index t, std::size_t part) { part_of[t] = static_cast<index>(part); }); });
+  std::map<std::size_t, std::vector<std::size_t>> known;  // ends, by how many tasks a level has
+  for_each_level(levels_of(in), [&](std::span<const index> tasks) {
+    const bool alike = std::ranges::all_of(tasks, [&](index t) { return in.weight_of(t) == in.weight_of(tasks[0]); });
+    if (!alike) return share_out(in, tasks, shares, part_of);
+    auto& ends = known[tasks.size()];
+    if (ends.empty()) ends = by_largest_remainders(tasks.size(), shares);
+    std::size_t part = 0;
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+      while (i >= ends[part]) part++;
+      part_of[tasks[i]] = static_cast<index>(part);
+    }
+  });
   return part_of;
 }
 

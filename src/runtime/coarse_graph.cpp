@@ -62,15 +62,20 @@ void coarse_graph::place(std::span<const int> nodes, bool required) {
 }
 
 void coarse_graph::assign_nodes(runtime& rt) {
+  std::vector<graphs::index> workers(static_cast<std::size_t>(rt.nodes()), 0), shares;
+  for (int w = 0; w < rt.workers(); w++) workers[static_cast<std::size_t>(rt.node_of_worker(w))]++;
   std::vector<int> nodes;
   for (int n = 0; n < rt.nodes(); n++)
-    if (rt.state_->engine.scheduler().node_has_worker(n)) nodes.push_back(n);
+    if (const graphs::index count = workers[static_cast<std::size_t>(n)]; count > 0) {
+      nodes.push_back(n);
+      shares.push_back(count);
+    }
   const std::vector<float> weight = state_->weights();
   std::vector<graphs::index> order;
   graphs::coarse_input in = graphs::input_of(state_->aggregates, order);
   in.weight = weight;
   std::vector<int> assigned;
-  for (graphs::index part : graphs::parts_of_levels(in, nodes.size())) assigned.push_back(nodes[part]);
+  for (graphs::index part : graphs::parts_of_levels(in, shares)) assigned.push_back(nodes[part]);
   place(assigned);
 }
 

@@ -114,6 +114,48 @@ TEST(numa, a_coarse_graph_is_shared_out_and_its_memory_named_once) {
   EXPECT_EQ(ran, 40000);
 }
 
+// How many of a wave front's tasks go to each node: 8 x 8 tasks, levels of 1 to 8 and back to 1, no two put together.
+std::vector<std::size_t> wave_by_node(const runtime_options& options) {
+  rows r(8);
+  graph g(r.offsets, r.before);
+  coarse_graph c = aggregate(g, "S");
+  EXPECT_EQ(c.aggregates(), 64u);
+  runtime rt(options);
+  c.distribute(rt, [](graph::task_id, written_memory&) {});
+  std::vector<std::size_t> tasks(static_cast<std::size_t>(rt.nodes()));
+  for (std::size_t a = 0; a < c.aggregates(); a++) tasks[static_cast<std::size_t>(c.node(a))]++;
+  return tasks;
+}
+
+TEST(numa, levels_are_shared_out_by_workers_of_nodes) {
+  EXPECT_EQ(wave_by_node({.workers = 3, .machine = "nodes:2 cpus:2"}), (std::vector<std::size_t>{43, 21}));
+  EXPECT_EQ(wave_by_node({.workers = 8, .machine = "nodes:1 cpus:8"}), (std::vector<std::size_t>{64}));
+  // Each odd level has one task more for the first of two equal nodes.
+  EXPECT_EQ(wave_by_node({.workers = 4, .machine = "nodes:2 cpus:2"}), (std::vector<std::size_t>{36, 28}));
+  const std::vector<std::size_t> many = wave_by_node({.workers = 24, .machine = "nodes:24 cpus:1"});
+  for (std::size_t n = 0; n < 24; n++) EXPECT_EQ(many[n], n < 8 ? 15 - 2 * n : 0u) << "levels are narrower than that";
+}
+
+TEST(numa, costs_are_shared_out_by_workers_of_nodes) {
+  std::vector<std::size_t> offsets{0};   // one level: chains of 1 to 40 tasks, each of which becomes one aggregate
+  std::vector<graph::task_id> before;
+  for (std::size_t length = 1; length <= 40; length++)
+    for (std::size_t i = 0; i < length; i++) {
+      if (i > 0) before.push_back(static_cast<graph::task_id>(offsets.size() - 2));
+      offsets.push_back(before.size());
+    }
+  graph g(offsets, before);
+  coarse_graph c = aggregate(g, "S");
+  ASSERT_EQ(c.aggregates(), 40u);
+  runtime rt({.workers = 3, .machine = "nodes:2 cpus:2"});
+  ASSERT_EQ(rt.node_of_worker(0) + rt.node_of_worker(1) + rt.node_of_worker(2), 1) << "two on node 0";
+  c.distribute(rt, [](graph::task_id, written_memory&) {});
+  std::array<double, 2> tasks{};
+  for (std::size_t a = 0; a < 40; a++) tasks[static_cast<std::size_t>(c.node(a))] += static_cast<double>(c.members(a).size());
+  EXPECT_NEAR(tasks[0], 820 * 2 / 3.0, 20) << "half of the largest";
+  EXPECT_NEAR(tasks[1], 820 / 3.0, 20);
+}
+
 TEST(numa, levels_are_shared_out_evenly_among_nodes_with_workers) {
   rows r(64);
   graph g(r.offsets, r.before);
