@@ -1,10 +1,13 @@
-// Bytes per node, and the node from which they are cheapest to reach: what the push rules share.
+// Bytes per node, and the node from which they are cheapest to reach: what the push rules share. On any number of nodes:
+// what most machines need lies inside, the rest is allocated when a task comes that touches more.
 #pragma once
 
 #include <weir/policy.hpp>
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace weir::place {
 
@@ -20,8 +23,8 @@ class byte_tally {
         entries_[static_cast<std::size_t>(i)].weight += weight * static_cast<double>(bytes);
         return;
       }
-    // Tasks that touch more nodes than this weigh them by their first ones; they are local nowhere anyway.
-    if (used_ < max_entries) entries_[static_cast<std::size_t>(used_++)] = {n, weight * static_cast<double>(bytes)};
+    if (used_ == inside) return add_beyond(n, weight * static_cast<double>(bytes));
+    entries_[static_cast<std::size_t>(used_++)] = {n, weight * static_cast<double>(bytes)};
   }
   std::uint64_t total_bytes() const { return total_; }
 
@@ -37,6 +40,8 @@ class byte_tally {
         const auto& e = entries_[static_cast<std::size_t>(i)];
         sum += e.weight * (writes ? m.write(from, e.node) : m.read(from, e.node));
       }
+      if (beyond_ != nullptr) [[unlikely]]
+        for (const entry& e : *beyond_) sum += e.weight * (writes ? m.write(from, e.node) : m.read(from, e.node));
       return sum;
     };
     if (own >= 0 && m.has_worker[static_cast<std::size_t>(own)]) {
@@ -59,10 +64,22 @@ class byte_tally {
     std::int16_t node;
     double weight;
   };
-  static constexpr int max_entries = 16;
-  std::array<entry, max_entries> entries_;
+  [[gnu::noinline, gnu::cold]] void add_beyond(std::int16_t node, double weighted) {
+    if (beyond_ == nullptr) beyond_ = std::make_unique<std::vector<entry>>();
+    for (entry& e : *beyond_)
+      if (e.node == node) {
+        e.weight += weighted;
+        return;
+      }
+    beyond_->push_back({node, weighted});
+  }
+
+  // Fewer and tasks on machines of 24 nodes, which there are, would allocate; more and a tally takes more stack.
+  static constexpr int inside = 32;
+  std::array<entry, inside> entries_;
   int used_ = 0;
   std::uint64_t total_ = 0;
+  std::unique_ptr<std::vector<entry>> beyond_;
 };
 
 }  // namespace weir::place
