@@ -70,6 +70,14 @@ void for_each_input_bytes(frame* t, F&& f) {
     }
 }
 
+template <class F>
+void for_each_group_output(frame* t, F&& f) {
+  if ((t->unusual & frame::has_groups) != 0) [[unlikely]]
+    for (unsigned i = 0; i < t->accesses; i++)
+      if (const access& a = *t->access_at(i); is_updated(a) && is_of_group(a) && !names_range(*t, a))
+        f(a.bytes, static_cast<int>(a.source->node));
+}
+
 // Of data alone.
 template <class F>
 void for_each_data_output(frame* t, F&& f) {
@@ -77,15 +85,28 @@ void for_each_data_output(frame* t, F&& f) {
     const version& v = *t->version_at(i);
     f(v.bytes, static_cast<int>(v.node));
   }
-  if ((t->unusual & frame::has_groups) != 0) [[unlikely]]
-    for (unsigned i = 0; i < t->accesses; i++)
-      if (const access& a = *t->access_at(i); is_updated(a) && is_of_group(a) && !names_range(*t, a))
-        f(a.bytes, static_cast<int>(a.source->node));
+  for_each_group_output(t, f);
 }
 
 template <class F>
 void for_each_output(const whereabouts& known, frame* t, F&& f) {
   for_each_data_output(t, f);
+  for_each_user_part(known, t, [&](std::uint64_t bytes, int node, bool, bool writes) {
+    if (writes) f(bytes, node);
+  });
+}
+
+// As for_each_output, of a task that is ready, and where its outputs are going to be: an update's with the datum.
+template <class F>
+void for_each_output_to_be(const whereabouts& known, frame* t, F&& f) {
+  for (unsigned i = 0; i < t->versions; i++)
+    if (const version& v = *t->version_at(i); v.kind != detail::version_kind::update) f(v.bytes, static_cast<int>(v.node));
+  if ((t->unusual & frame::has_updates) != 0)
+    for (unsigned i = 0; i < t->accesses; i++)
+      if (const access& a = *t->access_at(i); a.kind() == waiter_kind::update)
+        if (const version& v = *t->version_at(a.extra()); v.kind == detail::version_kind::update)
+          f(v.bytes, static_cast<int>(a.source->node));
+  for_each_group_output(t, f);
   for_each_user_part(known, t, [&](std::uint64_t bytes, int node, bool, bool writes) {
     if (writes) f(bytes, node);
   });

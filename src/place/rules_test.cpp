@@ -126,6 +126,27 @@ TEST(by_both, weighs_reads_and_writes) {
   EXPECT_EQ(v.ask(by_both, {{500, 1}}, {{500, 2}}), here);
 }
 
+// As an input it lies where the datum is, and there it is written, too, though the version that it will be has no memory.
+TEST(by_outputs, what_is_updated_in_place_is_an_output) {
+  test_view v(machine::synthetic(4, 1));
+  EXPECT_EQ(v.ask(by_outputs, {{4096, 3, true}}), 3);
+  EXPECT_EQ(v.ask(by_outputs, {{100, 3, true}}), here);
+  EXPECT_EQ(v.ask(by_outputs, {{1 << 20, 1}, {4096, 3, true}}), 3);
+  EXPECT_EQ(v.ask(by_outputs, {{4096, 3, true}}, {{3000, 2}}), 3);
+  EXPECT_EQ(v.ask(by_outputs, {{4096, 3, true}}, {{5000, 2}}), 2);
+  EXPECT_EQ(v.ask(by_outputs, {{600, 3, true}}, {{500, 2}}), 3) << "both count for the threshold";
+}
+
+TEST(by_both, what_is_updated_in_place_is_read_and_written) {
+  test_view v(machine::synthetic(4, 1));
+  // 1 for reading and 2 for writing.
+  EXPECT_EQ(v.ask(by_both, {{4096, 1}, {1400, 2, true}}), 2);
+  EXPECT_EQ(v.ask(by_both, {{4096, 1}, {1300, 2, true}}), 1);
+  EXPECT_EQ(v.ask(by_both, {{520, 2, true}}), 2) << "its bytes are read and written, which is more than the threshold";
+  v.with("in=0");
+  EXPECT_EQ(v.ask(by_both, {{1 << 20, 1}, {1400, 2, true}}), 2);
+}
+
 TEST(by_inputs, initial_tasks_are_dealt_out) {
   test_view v(machine::synthetic(3, 1));
   test_task fill({}, {{4096, node_unknown}});

@@ -36,16 +36,25 @@ class test_task {
       : sources_(inputs.size()) {
     const auto tiles = std::ranges::count_if(own, [](const range& r) { return r.width != 0; });
     const std::size_t accesses = inputs.size() + own.size() + static_cast<std::size_t>(tiles);
+    const std::size_t versions = outputs.size() + static_cast<std::size_t>(std::ranges::count_if(inputs, &part::updated));
     const std::size_t bytes = detail::align_up(
-        detail::closure_offset(static_cast<unsigned>(outputs.size()), static_cast<unsigned>(accesses), 64), 64);
+        detail::closure_offset(static_cast<unsigned>(versions), static_cast<unsigned>(accesses), 64), 64);
     ground_.kind = detail::version_kind::ground;
     frame_ = new (std::aligned_alloc(64, bytes)) flow::frame();
-    frame_->versions = static_cast<std::uint16_t>(outputs.size());
+    frame_->versions = static_cast<std::uint16_t>(versions);
     frame_->accesses = static_cast<std::uint16_t>(accesses);
+    auto updates = static_cast<unsigned>(outputs.size());  // what they leave behind, after what is new
     for (unsigned i = 0; i < inputs.size(); i++) {
       auto& a = *new (frame_->access_at(i)) flow::access();
       a.target = reinterpret_cast<std::uintptr_t>(frame_) | static_cast<std::uintptr_t>(inputs[i].updated ? flow::waiter_kind::update : flow::waiter_kind::read);
       a.bytes = inputs[i].bytes;
+      if (inputs[i].updated) {
+        a.set_place(0, updates);
+        auto& v = *new (frame_->version_at(updates++)) flow::version();
+        v.kind = detail::version_kind::update;
+        v.bytes = inputs[i].bytes;
+        frame_->unusual |= flow::frame::has_updates;
+      }
       flow::version& read = sources_[i].left_behind;
       read.node = static_cast<std::int16_t>(inputs[i].node);
       read.waiters.store(flow::version::published_mark(), std::memory_order_relaxed);

@@ -98,6 +98,26 @@ TEST(placement, chains_over_data_of_one_node_do_not_stay_with_one_worker) {
   EXPECT_GE(workers.size(), 2u);  // all four, but for what else the machine does
 }
 
+// Its data lie on node 1, where nothing is created: the tasks that update them there are sent there.
+TEST(placement, updates_are_pushed_to_where_they_write) {
+  watchdog dog(60);
+  for (const char* policy : {"push-outputs", "push-weighted"}) {
+    runtime rt({.workers = 2, .policy = policy, .machine = "nodes:2 cpus:1"});
+    std::vector<data<int>> blocks;
+    for (int i = 0; i < 32; i++) blocks.push_back(rt.make_data<int>(4096));
+    rt.spawn({.affinity = require(1)}, [&] {
+      for (const auto& b : blocks) rt.spawn({.affinity = require(1)}, out(b), [](auto) {});
+    });
+    rt.wait();
+    rt.reset_statistics();
+    rt.spawn({.affinity = require(0)}, [&] {
+      for (const auto& b : blocks) rt.spawn(inout(b), [](auto x) { x[0]++; });
+    });
+    rt.wait();
+    EXPECT_GE(rt.stats().pushes + rt.stats().pushes_refused, 32u) << policy;
+  }
+}
+
 // A block of memory on each node, whether versions get their memory when the task is created or when it runs.
 std::vector<data<int>> blocks_of_nodes(runtime& rt) {
   std::vector<data<int>> blocks;

@@ -1,6 +1,6 @@
 // push-outputs: a ready task goes to the node from which its outputs are cheapest to write. Needs outputs that have
 // memory before the task runs, that is allocation at creation. Drebes et al., PACT 2016, section 2.3: Algorithm 1 with
-// the heuristic "output only".
+// the heuristic "output only". What is updated in place is an output, too: where its datum lies.
 #include "place/built_in.hpp"
 #include "place/by_inputs.hpp"
 #include "place/byte_tally.hpp"
@@ -16,8 +16,8 @@ class push_outputs final : public policy {
   memory outputs() const override { return memory::at_creation; }
   wish place(const task_view& task, const asker& who) override {
     byte_tally tally;
-    flow::for_each_output(user_memory_of(task), &task.frame(),
-                          [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
+    flow::for_each_output_to_be(user_memory_of(task), &task.frame(),
+                                [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
     if (tally.total_bytes() < push_threshold_bytes_) return here;
     return tally.cheapest_node(machine(), who.node, true);
   }

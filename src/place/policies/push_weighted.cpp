@@ -1,6 +1,6 @@
 // push-weighted: a ready task goes to the node from which inputs and outputs together are cheapest to reach; a byte
 // written may weigh more than a byte read, because writes cost more. Drebes et al., PACT 2016, section 2.3: Algorithm
-// 1 with the heuristic "weighted".
+// 1 with the heuristic "weighted". What is updated in place is an input and an output.
 #include "place/built_in.hpp"
 #include "place/by_inputs.hpp"
 #include "place/byte_tally.hpp"
@@ -20,8 +20,8 @@ class push_weighted final : public policy {
     byte_tally tally;
     flow::for_each_input(user_memory_of(task), &task.frame(),
                          [&](std::uint64_t bytes, int node) { tally.add(bytes, node, weight_in_); });
-    flow::for_each_output(user_memory_of(task), &task.frame(),
-                          [&](std::uint64_t bytes, int node) { tally.add(bytes, node, weight_out_); });
+    flow::for_each_output_to_be(user_memory_of(task), &task.frame(),
+                                [&](std::uint64_t bytes, int node) { tally.add(bytes, node, weight_out_); });
     if (tally.total_bytes() < push_threshold_bytes_) return here;
     return tally.cheapest_node(machine(), who.node, false);
   }
