@@ -77,8 +77,8 @@ class task_view {
   void for_each_input(F&& f) const {
     visit_inputs([](void* to, const part& p) { (*static_cast<std::remove_reference_t<F>*>(to))(p); }, erased(f));
   }
-  // Of what it writes. An inout() is here, too. Of the program's own memory, nowhere yet means that this task is the
-  // first to write it.
+  // Of what it writes. An inout() is here, too, as being nowhere yet: it will be where the input is that is `updated`. Of
+  // the program's own memory, nowhere yet means that this task is the first to write it.
   template <class F>
   void for_each_output(F&& f) const {
     visit_outputs([](void* to, const part& p) { (*static_cast<std::remove_reference_t<F>*>(to))(p); }, erased(f));
@@ -188,6 +188,8 @@ class policy {
   enum class memory : std::uint8_t {
     deferred,     // when the task runs, on the node of the worker that runs it
     at_creation,  // when it is created, on the creator's node
+    at_consumer,  // when the task runs, on the node where the first task that reads it was created; on its own creator's
+                  // node if none had been by then
     first_touch,  // at creation, and the system decides where when it is first written
     interleaved,  // at creation, page by page over all nodes
   };

@@ -29,6 +29,8 @@ using detail::waiter_kind;
 // When and where the buffer of an output comes into being. Third axis of a policy.
 enum class allocation : std::uint8_t {
   at_creation,  // when the task is created, on the creator's node: what runtimes without placement do
+  at_consumer,  // when the task runs, on the node that the creator of its first reader was on (PACT 2016, section 3.2,
+                // "immediate", but for when), or else its own creator
   deferred,     // when the task runs, on the executing worker's node: every write is local (PACT 2016, section 3.2)
   interleaved,  // at creation, pages round robin over all nodes: no hot spot, no locality
   first_touch,  // at creation, placed by the system where it is first written

@@ -86,7 +86,24 @@ void validate_repetitions(frame* f) {
     if (f->version_at(i)->kind == version_kind::replace) check_twice(f, static_cast<datum*>(f->version_at(i)->owner));
 }
 
+namespace {
+
+// What it names is locked, so the versions that are current stay.
+[[gnu::cold]] void plan_places(context& c, frame* f) {
+  for (unsigned i = 0; i < f->versions; i++)
+    if (version& v = *f->version_at(i); v.kind == version_kind::replace || v.kind == version_kind::push)
+      v.node = planned_by_creator(c.node);
+  for (unsigned i = 0; i < f->accesses; i++) {
+    const access& a = *f->access_at(i);
+    if (a.kind() > waiter_kind::update || names_range(*f, a) || a.wanted->current == nullptr) continue;
+    if (a.wanted->current->kind == version_kind::replace) plan_for_reader(*a.wanted->current, c.node);
+  }
+}
+
+}  // namespace
+
 void allocate_outputs(context& c, frame* f) {
+  if (c.common.mode == allocation::at_consumer) return plan_places(c, f);
   try {
     for (unsigned i = 0; i < f->versions; i++)
       if (f->version_at(i)->kind != version_kind::update) allocate_buffer(c, *f->version_at(i));

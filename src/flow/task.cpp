@@ -75,11 +75,25 @@ void take_over(context& c, version& v, access& a) {
 
 }  // namespace
 
+void allocate_where_planned(context& c, frame* f) {
+  for (unsigned i = 0; i < f->versions; i++) {
+    version& v = *f->version_at(i);
+    if (v.kind == detail::version_kind::update || v.bytes == 0) continue;
+    const int plan = planned_place_of(v);
+    place_word(v).store(detail::node_unknown, std::memory_order_relaxed);  // no reader changes it from here on
+    const memory::block b = c.buffers.allocate(v.bytes, plan);
+    v.buffer = b.data;
+    place_word(v).store(static_cast<std::int16_t>(b.place), std::memory_order_relaxed);
+  }
+}
+
 void prepare_unusual(context& c, frame* f) {
   if (c.common.mode == allocation::deferred) {
     version* v = f->version_at(0);
     for (const version* end = v + f->versions; v != end; v++)
       if (v->kind != detail::version_kind::update) allocate_buffer(c, *v);
+  } else if (c.common.mode == allocation::at_consumer) {
+    allocate_where_planned(c, f);
   }
   access* a = f->access_at(0);
   for (const access* end = a + f->accesses; a != end; a++) {

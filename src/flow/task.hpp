@@ -43,9 +43,13 @@ inline bool finds_its_inputs(frame* f) {
 // Just before the body runs: outputs get their memory, in-place updates take theirs over, windows that lie in
 // several pieces are gathered. Throws std::bad_alloc.
 void prepare_unusual(context&, frame*);
+void allocate_where_planned(context&, frame*);  // allocation::at_consumer
 inline void prepare(context& c, frame* f) {
   if (!finds_its_inputs(f)) return prepare_unusual(c, f);
-  if (c.common.mode != allocation::deferred) return;
+  if (c.common.mode != allocation::deferred) {
+    if (c.common.mode == allocation::at_consumer) allocate_where_planned(c, f);
+    return;
+  }
   version* v = f->version_at(0);
   for (const version* end = v + f->versions; v != end; v++) allocate_buffer(c, *v);
 }

@@ -83,7 +83,7 @@ template <class F>
 void for_each_data_output(frame* t, F&& f) {
   for (unsigned i = 0; i < t->versions; i++) {
     const version& v = *t->version_at(i);
-    f(v.bytes, static_cast<int>(v.node));
+    f(v.bytes, place_of(v));
   }
   for_each_group_output(t, f);
 }
@@ -96,11 +96,12 @@ void for_each_output(const whereabouts& known, frame* t, F&& f) {
   });
 }
 
-// As for_each_output, of a task that is ready, and where its outputs are going to be: an update's with the datum.
+// As for_each_output, of a task that is ready, and where its outputs are going to be: an update's with the datum, one that
+// has no memory yet where that is planned.
 template <class F>
 void for_each_output_to_be(const whereabouts& known, frame* t, F&& f) {
   for (unsigned i = 0; i < t->versions; i++)
-    if (const version& v = *t->version_at(i); v.kind != detail::version_kind::update) f(v.bytes, static_cast<int>(v.node));
+    if (const version& v = *t->version_at(i); v.kind != detail::version_kind::update) f(v.bytes, planned_place_of(v));
   if ((t->unusual & frame::has_updates) != 0)
     for (unsigned i = 0; i < t->accesses; i++)
       if (const access& a = *t->access_at(i); a.kind() == waiter_kind::update)

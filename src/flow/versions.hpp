@@ -6,6 +6,8 @@
 #include "flow/context.hpp"
 #include "flow/frames.hpp"
 
+#include <atomic>
+
 namespace weir::flow {
 
 // A thread outside the runtime that waits for a version.
@@ -25,6 +27,29 @@ struct external_wait : waiter {
   void (*wake_)(void*);
   void* argument_;
 };
+
+// Under allocation::at_consumer a version has a place before it has memory: planned by its task's creator, until the
+// first reader's says otherwise, or the task begins. Creators of readers and the task's worker may do so at the same
+// time: creators only change what the task's creator planned, and the worker takes that away before it allocates. What
+// comes between is without effect. Nothing else depends on this word, so all is relaxed.
+constexpr std::int16_t least_plan = 16;  // beyond all places that pools know by negative numbers
+constexpr std::int16_t planned_by_creator(int node) { return static_cast<std::int16_t>(-least_plan - node); }
+constexpr bool is_planned_by_creator(int place) { return place <= -least_plan; }
+inline std::atomic_ref<std::int16_t> place_word(const version& v) {
+  return std::atomic_ref(const_cast<std::int16_t&>(v.node));
+}
+// Negative: nowhere yet, or on several nodes.
+inline int place_of(const version& v) { return place_word(v).load(std::memory_order_relaxed); }
+inline int planned_place_of(const version& v) {
+  const int place = place_of(v);
+  return is_planned_by_creator(place) ? -least_plan - place : place;
+}
+inline void plan_for_reader(version& v, int node) {
+  std::int16_t before = place_word(v).load(std::memory_order_relaxed);
+  if (is_planned_by_creator(before))  // if this fails another reader was first, or it has begun
+    place_word(v).compare_exchange_strong(before, static_cast<std::int16_t>(node), std::memory_order_relaxed,
+                                          std::memory_order_relaxed);
+}
 
 // The system decides where buffers are. All come from one pool then, and go back to that.
 inline bool is_first_touch(const context& c) {

@@ -64,6 +64,7 @@ flow::allocation allocation_of(policy::memory m) {
   switch (m) {
     case policy::memory::deferred: return flow::allocation::deferred;
     case policy::memory::at_creation: return flow::allocation::at_creation;
+    case policy::memory::at_consumer: return flow::allocation::at_consumer;
     case policy::memory::first_touch: return flow::allocation::first_touch;
     case policy::memory::interleaved: return flow::allocation::interleaved;
   }

@@ -46,6 +46,15 @@ TEST(registry, the_papers_compositions) {
     EXPECT_FALSE(parse(name).places) << name;
 }
 
+TEST(registry, whose_creator_places_outputs) {
+  for (const std::string name : {"steal", "push-inputs", "push-outputs", "push-weighted"}) {
+    EXPECT_EQ(parse(name).outputs, flow::allocation::at_creation) << name;
+    EXPECT_EQ(parse(name + ":allocate=creator").outputs, flow::allocation::at_creation) << name;
+    EXPECT_EQ(parse(name + ":allocate=consumer").outputs, flow::allocation::at_consumer) << name;
+  }
+  EXPECT_TRUE(contains(refusal("steal:allocate=nobody"), "expected one of creator, consumer"));
+}
+
 TEST(registry, parameters_are_read) {
   for (const char* good : {"push-weighted:in=0.5,out=3,threshold=64KiB", "local:threshold=0", "local:threshold=1.5MiB",
                            "local:threshold=2GiB,stride=7", "local:"})
@@ -68,7 +77,7 @@ TEST(registry, parameters_are_listed) {
   EXPECT_EQ(all[1].range, "1 to 1000000000");
   EXPECT_EQ(all[2].name, "migrate");
   EXPECT_EQ(all[2].usual, "off");
-  EXPECT_TRUE(policy_parameters_of("steal").empty());
+  EXPECT_TRUE(policy_parameters_of("deferred").empty());
 }
 
 TEST(registry, out_of_range_is_answered_with_the_range) {
@@ -87,7 +96,7 @@ TEST(registry, unknown_names_are_answered_with_the_known_ones) {
 TEST(registry, unknown_parameters_are_answered_with_the_known_ones) {
   EXPECT_TRUE(contains(refusal("push-weighted:weight=1"), "in out threshold"));
   EXPECT_TRUE(contains(refusal("push-weighted:weight=1"), "\"weight\""));
-  EXPECT_TRUE(contains(refusal("steal:in=1"), "it takes none"));
+  EXPECT_TRUE(contains(refusal("deferred:in=1"), "it takes none"));
   EXPECT_TRUE(contains(refusal("local:in=1"), "threshold"));
   EXPECT_TRUE(contains(refusal("local:thres=1"), "thres"));
   EXPECT_TRUE(contains(refusal("local:,"), "\"\""));

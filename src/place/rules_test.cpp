@@ -147,6 +147,14 @@ TEST(by_both, what_is_updated_in_place_is_read_and_written) {
   EXPECT_EQ(v.ask(by_both, {{1 << 20, 1}, {1400, 2, true}}), 2);
 }
 
+TEST(by_outputs, goes_where_outputs_are_planned) {
+  test_view v(machine::synthetic(4, 1));
+  for (const char* rule : {by_outputs, by_both}) {
+    EXPECT_EQ(v.ask(rule, {}, {{4096, flow::planned_by_creator(2)}}), 2);
+    EXPECT_EQ(v.ask(rule, {}, {{4096, flow::planned_by_creator(0)}, {8000, 3}}), 3);
+  }
+}
+
 TEST(by_inputs, initial_tasks_are_dealt_out) {
   test_view v(machine::synthetic(3, 1));
   test_task fill({}, {{4096, node_unknown}});

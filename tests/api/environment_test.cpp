@@ -96,7 +96,7 @@ TEST(configuration, parameters_that_do_not_exist) {
   const auto refused = [](const char* policy) { return message_of<configuration_error>([&] { runtime rt({.workers = 1, .policy = policy}); }); };
   WEIR_EXPECT_CONTAINS(refused("push-weighted:im=1"), "in out threshold");
   WEIR_EXPECT_CONTAINS(refused("push-weighted:im=1"), "im");
-  WEIR_EXPECT_CONTAINS(refused("steal:threshold=1"), "none");
+  WEIR_EXPECT_CONTAINS(refused("deferred:threshold=1"), "none");
   WEIR_EXPECT_CONTAINS(refused("local:threshold"), "threshold=VALUE");
   for (const char* bad : {"local:threshold=-1", "local:threshold=ten", "local:threshold=1KB", "local:threshold=", "local:threshold=nan", "push-weighted:in=1KiB", "local:threshold=1e300"})
     WEIR_EXPECT_CONTAINS(refused(bad), "expected a number");

@@ -98,6 +98,67 @@ TEST(placement, chains_over_data_of_one_node_do_not_stay_with_one_worker) {
   EXPECT_GE(workers.size(), 2u);  // all four, but for what else the machine does
 }
 
+// A block that a task of node 0 creates a writer for, which must wait, and a task of node 1 a reader, before the writer
+// begins or after it is done. How many of the block's bytes were written from afar, by a writer on node 0.
+std::uint64_t written_from_afar(const std::string& policy, bool reader_in_time) {
+  constexpr std::size_t bytes = 1 << 20;
+  runtime rt({.workers = 4, .policy = policy, .machine = "nodes:2 cpus:2"});
+  gate g;
+  const auto go = rt.make_data<char>(1), block = rt.make_data<char>(bytes);
+  rt.spawn({.affinity = require(1)}, out(go), [&](auto) { g.pass(); });
+  std::atomic<int> created{0};
+  std::atomic<bool> written{false};
+  rt.spawn({.affinity = require(0)}, [&] {
+    rt.spawn({.affinity = require(0)}, in(go), out(block), [&](auto, auto) { written = true; });
+    created++;
+  });
+  while (created != 1) std::this_thread::yield();
+  if (!reader_in_time) g.open();
+  while (!reader_in_time && !written) std::this_thread::yield();
+  rt.spawn({.affinity = require(1)}, [&] {
+    rt.spawn(in(block), [](auto) {});
+    created++;
+  });
+  while (created != 2) std::this_thread::yield();
+  g.open();
+  rt.wait();
+  return rt.stats().write_remote() & ~std::uint64_t{1};  // without `go`
+}
+
+TEST(placement, outputs_lie_with_the_creator_of_their_task_or_of_its_reader) {
+  watchdog dog(60);
+  for (const std::string policy : {"steal", "push-inputs", "push-outputs", "push-weighted"}) {
+    EXPECT_EQ(written_from_afar(policy, true), 0u) << policy;
+    EXPECT_EQ(written_from_afar(policy + ":allocate=consumer", true), 1u << 20) << policy;
+    EXPECT_EQ(written_from_afar(policy + ":allocate=consumer", false), 0u) << policy;
+  }
+}
+
+// Creators on all nodes name what others are about to write; values must be right wherever they lie.
+TEST(placement, readers_and_writers_meet_over_where_a_block_lies) {
+  watchdog dog(60);
+  for (int round = 0; round < 20; round++) {
+    runtime rt({.workers = 4, .policy = "push-outputs:allocate=consumer", .machine = "nodes:4 cpus:1"});
+    std::vector<data<int>> blocks;
+    for (int i = 0; i < 64; i++) blocks.push_back(rt.make_data<int>(512));
+    std::atomic<int> wrong{0};
+    scope s(rt);
+    for (int i = 0; i < 64; i++)
+      s.spawn(out(blocks[static_cast<std::size_t>(i)]), [i](auto b) { std::ranges::fill(b, i); });
+    for (int c = 0; c < 4; c++)
+      s.spawn({.affinity = prefer(c)}, [&, c] {
+        for (int i = 0; i < 64; i++)
+          s.spawn(in(blocks[static_cast<std::size_t>((i + 16 * c) % 64)]),
+                  [&wrong, is = (i + 16 * c) % 64](auto b) { wrong += b[0] != is || b[511] != is; });
+      });
+    s.wait();
+    for (int i = 0; i < 64; i++) s.spawn(inout(blocks[static_cast<std::size_t>(i)]), [](auto b) { b[0]++; });
+    s.wait();
+    for (int i = 0; i < 64; i++) wrong += blocks[static_cast<std::size_t>(i)].read()[0] != i + 1;
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
 // Its data lie on node 1, where nothing is created: the tasks that update them there are sent there.
 TEST(placement, updates_are_pushed_to_where_they_write) {
   watchdog dog(60);

@@ -155,7 +155,7 @@ struct version {
     version* next_push;       // after, of a push: the one behind it in its stream
   };
   std::uint32_t frame_offset = 0;  // bytes from the frame's start
-  std::int16_t node = node_unknown;
+  std::int16_t node = node_unknown;  // before it has memory: node_unknown, or where it is planned (src/flow/versions.hpp)
   version_kind kind = version_kind::replace;
   bool failed = false;             // its producer threw or was skipped; set before publication
 

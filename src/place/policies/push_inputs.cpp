@@ -2,6 +2,7 @@
 // and Drach, PACT 2016, section 2.3: Algorithm 1 with the heuristic "input only".
 #include "place/built_in.hpp"
 #include "place/by_inputs.hpp"
+#include "place/immediate.hpp"
 
 namespace weir::place {
 namespace {
@@ -9,14 +10,16 @@ namespace {
 class push_inputs final : public policy {
  public:
   explicit push_inputs(policy_parameters& p)
-      : push_threshold_bytes_(p.bytes("threshold", usual_push_threshold_bytes, push_threshold_meaning)) {}
-  memory outputs() const override { return memory::at_creation; }
+      : outputs_(allocate_parameter(p)),
+        push_threshold_bytes_(p.bytes("threshold", usual_push_threshold_bytes, push_threshold_meaning)) {}
+  memory outputs() const override { return outputs_; }
   wish place(const task_view& task, const asker& who) override {
     const inputs_place at = cheapest_for_inputs(machine(), who.node, task, push_threshold_bytes_);
     return {at.node, false, at.bytes};
   }
 
  private:
+  const memory outputs_;
   const std::uint64_t push_threshold_bytes_;
 };
 

@@ -4,6 +4,7 @@
 #include "place/built_in.hpp"
 #include "place/by_inputs.hpp"
 #include "place/byte_tally.hpp"
+#include "place/immediate.hpp"
 
 namespace weir::place {
 namespace {
@@ -11,11 +12,12 @@ namespace {
 class push_weighted final : public policy {
  public:
   explicit push_weighted(policy_parameters& p)
-      : weight_in_(p.number("in", 1, 0, 1e18, "weight of a byte that is read")),
+      : outputs_(allocate_parameter(p)),
+        weight_in_(p.number("in", 1, 0, 1e18, "weight of a byte that is read")),
         weight_out_(p.number("out", 2, 0, 1e18, "weight of a byte that is written")),
         push_threshold_bytes_(p.bytes("threshold", usual_push_threshold_bytes,
                                       "a task that reads and writes less stays where it became ready")) {}
-  memory outputs() const override { return memory::at_creation; }
+  memory outputs() const override { return outputs_; }
   wish place(const task_view& task, const asker& who) override {
     byte_tally tally;
     flow::for_each_input(user_memory_of(task), &task.frame(),
@@ -27,6 +29,7 @@ class push_weighted final : public policy {
   }
 
  private:
+  const memory outputs_;
   const double weight_in_, weight_out_;
   const std::uint64_t push_threshold_bytes_;
 };
