@@ -4,6 +4,9 @@
 // number of blocks is rounded up to a power of two; what is missing is filled with the largest value, which a sort
 // leaves at the end.
 //
+// Where loading and storing belong to it, the first and the last task on each block copy it from an interleaved array
+// and to another.
+//
 // The shared variant works in place on an interleaved array; each block has an empty datum, which every task that
 // touches the block updates.
 #include <bench/bitonic/input.hpp>
@@ -23,6 +26,7 @@ namespace {
 using namespace sorting;
 using block_span = std::span<std::uint64_t>;
 
+constexpr task_options named_load{.name = "load"}, named_store{.name = "store"};
 constexpr task_options named_fill{.name = "fill"}, named_sort{.name = "sort"}, named_exchange{.name = "exchange"}, named_merge{.name = "merge"};
 
 struct plan {
@@ -52,6 +56,23 @@ class private_tasks {
       written(pages_, next);
     });
   }
+  // What is loaded, and room for what is stored.
+  void fill_global() {
+    for (auto* all : {&before_, &after_}) *all = interleaved_array<std::uint64_t>(plan_.blocks() * plan_.block);
+    for (std::size_t b = 0; b < plan_.blocks(); b++)
+      rt_.spawn(named_fill, [this, b] { plan_.fill(b, block(before_, b)); });
+    rt_.wait();
+  }
+  void load(std::size_t b) {
+    rt_.spawn(named_load, out(x_[b]), [this, b](block_span next) {
+      std::ranges::copy(block(before_, b), next.begin());
+      written(pages_, next);
+    });
+  }
+  void store(std::size_t b) {
+    rt_.spawn(named_store, in(x_[b]),
+              [this, b](auto values) { std::ranges::copy(values, block(after_, b).begin()); });
+  }
   void sort(std::size_t b) {
     rt_.spawn(named_sort, in(x_[b]), out(x_[b]), [this, b](auto old, block_span next) {
       std::ranges::copy(old, next.begin());
@@ -73,6 +94,10 @@ class private_tasks {
     });
   }
   void collect(std::vector<std::uint64_t>& result) const {
+    if (after_.size() != 0) {
+      result.assign(after_.span().begin(), after_.span().end());
+      return;
+    }
     for (const auto& datum : x_) {
       const auto block = datum.read();
       result.insert(result.end(), block.begin(), block.end());
@@ -80,9 +105,14 @@ class private_tasks {
   }
 
  private:
+  block_span block(interleaved_array<std::uint64_t>& all, std::size_t b) {
+    return all.span().subspan(b * plan_.block, plan_.block);
+  }
+
   runtime& rt_;
   plan plan_;
   page_checker* pages_;
+  interleaved_array<std::uint64_t> before_, after_;
   std::vector<data<std::uint64_t>> x_;
 };
 
@@ -125,6 +155,8 @@ class program final : public instance {
 
   void prepare(runtime& rt) override {
     tasks_ = std::make_unique<Tasks>(rt, plan_, options_.pages);
+    if constexpr (loads_and_stores)
+      if (options_.load_store) return tasks_->fill_global();
     fill_by_chunks(rt, chunking::of(plan_.blocks(), 1, rt.workers()), [&](std::size_t first, std::size_t last) {
       for (std::size_t b = first; b < last; b++) tasks_->fill(b);
     });
@@ -154,13 +186,23 @@ class program final : public instance {
   std::uint64_t live_bytes() const override { return plan_.blocks() * plan_.block * sizeof(std::uint64_t); }
 
  private:
+  static constexpr bool loads_and_stores = std::is_same_v<Tasks, private_tasks>;
+
   // Blocks [first, last) at one step of the network; pairs are created with their lower block.
   void create_exchanges(std::size_t stage, std::size_t distance, std::size_t first, std::size_t last) {
     for (std::size_t b = first; b < last; b++)
       if (!(b & distance)) tasks_->exchange(b, b + distance, order_of(b, stage));
   }
   void create_sorts(std::size_t first, std::size_t last) {
-    for (std::size_t b = first; b < last; b++) tasks_->sort(b);
+    for (std::size_t b = first; b < last; b++) {
+      if constexpr (loads_and_stores)
+        if (options_.load_store) tasks_->load(b);
+      tasks_->sort(b);
+    }
+  }
+  void create_stores(std::size_t first, std::size_t last) {
+    if constexpr (loads_and_stores)
+      for (std::size_t b = first; options_.load_store && b < last; b++) tasks_->store(b);
   }
   // The end of a stage, from this distance on: blocks in one run of 2 * distance need no other block any more.
   void create_rest(std::size_t stage, std::size_t distance, std::size_t first, std::size_t last) {
@@ -172,6 +214,7 @@ class program final : public instance {
     const std::size_t n = plan_.blocks();
     create_sorts(0, n);
     for (std::size_t stage = 2; stage <= n; stage *= 2) create_rest(stage, stage / 2, 0, n);
+    create_stores(0, n);
   }
 
   // A chunk is a power of two of blocks. Steps between chunks have a control task for each pair of chunks, what happens
@@ -194,6 +237,9 @@ class program final : public instance {
       for (std::size_t c = 0; c < chunks; c++)
         rt.spawn(control, inout(created[c]), [this, stage, distance, c, length](auto) { create_rest(stage, distance, c * length, (c + 1) * length); });
     }
+    for (std::size_t c = 0; options_.load_store && c < chunks; c++)
+      rt.spawn(control, inout(created[c]),
+               [this, c, length](auto) { create_stores(c * length, (c + 1) * length); });
   }
 
   configuration options_;
@@ -208,10 +254,10 @@ void complete(configuration& c) {
   if (c.size[0] > max_elements || c.block[0] > max_elements) throw input_error("bitonic: --size and --block: more than 2^60 numbers cannot be sorted");
 }
 
-// Every block and the version being written, padding included; the sequential program's numbers and the two results.
+// Every block, the version being written, and what it is loaded from and stored to, padding included; the sequential program's numbers and the two results.
 std::uint64_t memory_bytes(const configuration& c) {
   const std::uint64_t padded = saturating_multiply(plan::blocks_of(c.size[0], c.block[0]), c.block[0]);
-  return saturating_add(saturating_multiply(padded, 3 * sizeof(std::uint64_t)), saturating_multiply(c.size[0], 2 * sizeof(std::uint64_t)));
+  return saturating_add(saturating_multiply(padded, 5 * sizeof(std::uint64_t)), saturating_multiply(c.size[0], 2 * sizeof(std::uint64_t)));
 }
 
 }  // namespace
@@ -221,7 +267,7 @@ kernel bitonic() {
   k.name = "bitonic";
   k.description = "bitonic sort of 64-bit integers; the number of blocks is padded to a power of two";
   k.size_meaning = k.block_meaning = "ELEMENTS";
-  k.uses = {.parallel_control = true, .shared = true};
+  k.uses = {.parallel_control = true, .shared = true, .load_store = true};
   k.defaults.size = {std::size_t{1} << 20};
   k.defaults.block = {std::size_t{1} << 14};
   k.complete = complete;

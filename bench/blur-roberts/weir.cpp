@@ -1,6 +1,8 @@
 // blur-roberts under weir: a short pipeline. Every block of the image is blurred with a halo from its eight neighbours,
 // and the edges of a blurred block need the neighbours to the east and south and the corner between them.
 //
+// Where loading and storing belong to it, they are its first and its last stage.
+//
 // In own memory blocks have the layout that they have as data, and lie one after the other in an array per stage.
 #include <bench/blur-roberts/picture.hpp>
 #include <bench/blur-roberts/tile.hpp>
@@ -52,13 +54,14 @@ class program final : public instance {
   void prepare(runtime& rt) override;
   void run(runtime& rt) override {
     const auto create = [&](int stage, std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; b++) spawn(rt, stage, b);
+      for (std::size_t b = first; b < last; b++) spawn_stage(rt, stage, b);
     };
+    const int stages = options_.load_store ? 4 : 2;
     if (control_)
-      control_->run(rt, 2, creation_order::old_neighbours, create,
+      control_->run(rt, stages, creation_order::old_neighbours, create,
                     [this](std::size_t chunk) { return place_of(chunk); });
     else
-      run_sequential_control(rt, 2, grid_.count(), create);
+      run_sequential_control(rt, stages, grid_.count(), create);
   }
   void collect(runtime&) override;
   verification verify(const std::any& expected) const override { return compare_bits(result_, std::any_cast<const std::vector<double>&>(expected)); }
@@ -71,6 +74,15 @@ class program final : public instance {
   placement place_of(std::size_t chunk) const;
   void allocate_own();
   void spawn_own_fill(runtime& rt, std::size_t b, placement where);
+  void spawn_stage(runtime& rt, int stage, std::size_t b) {
+    if (!options_.load_store) return spawn(rt, stage, b);
+    if (stage == 1) return spawn_load(rt, b);
+    if (stage == 4) return spawn_store(rt, b);
+    spawn(rt, stage - 1, b);
+  }
+  void spawn_load(runtime& rt, std::size_t b);
+  void spawn_store(runtime& rt, std::size_t b);
+  // Of what is computed: 1 or 2.
   void spawn(runtime& rt, int stage, std::size_t b) {
     switch (options_.data_in) {
       case storage::versions:
@@ -109,7 +121,7 @@ class program final : public instance {
   // Numbers that a block has: pixels, and the columns that neighbours read.
   std::size_t image_elements(std::size_t b) const { return block_layout<2>{grid_.shape(b)}.size(); }
   std::size_t blurred_elements(std::size_t b) const { return pixels(b) + grid_.shape(b).rows; }
-  void copy_out(std::size_t b, std::span<const double> edges);
+  void copy_out(std::size_t b, std::span<const double> edges, double* to);
   tiling tiles(runtime& rt) const {
     constexpr std::size_t element = sizeof(double);
     return tiling::compact(grid_.blocks.rows, grid_.blocks.columns, 1, rt.workers(), grid_.block.columns * element, grid_.block.rows * element);
@@ -126,7 +138,7 @@ class program final : public instance {
   block_grid grid_;
   std::vector<data<double>> image_, blurred_, edges_;   // blocks; halo columns packed behind the pixels
   interleaved_array<double> whole_image_;               // the user's; shared variant: also what the bodies read
-  interleaved_array<double> whole_blurred_, whole_edges_;
+  interleaved_array<double> whole_blurred_, whole_edges_;  // shared variant; the latter also what is stored to
   own_blocks<double> own_image_, own_blurred_, own_edges_;
   std::vector<data<char>> blurred_token_, edges_token_;  // shared variant
   std::optional<parallel_control> control_;
@@ -155,6 +167,7 @@ void program::prepare(runtime& rt) {
   if (options_.data_in == storage::own) allocate_own();
   else
     for (auto* blocks : {&image_, &blurred_, &edges_}) blocks->resize(grid_.count());
+  if (options_.load_store) whole_edges_ = interleaved_array<double>(grid_.size.elements());
   if (options_.parallel_control) {
     control_.emplace(rt, tiles(rt), options_);
     control_->make_chunks(rt, [&](std::size_t chunk) { make_chunk(rt, chunk); });
@@ -165,9 +178,10 @@ void program::prepare(runtime& rt) {
     });
   } else {
     make_data(rt, 0, grid_.count());
+    if (options_.load_store) return;
     fill_by_shares(rt, std::span<const data<double>>(image_), [this](std::size_t b, std::span<double> block) { load_block(b, block); });
   }
-  whole_image_ = {};
+  if (!options_.load_store) whole_image_ = {};
 }
 
 void program::allocate_own() {
@@ -200,13 +214,15 @@ void program::make_chunk(runtime& rt, std::size_t chunk) {
       filled.push_back(image_[b]);
     }
   });
+  if (options_.load_store) return;
   const auto fill = [this, numbers](std::size_t i, std::span<double> block) { load_block(numbers[i], block); };
   fill_by_parts(rt, std::span<const data<double>>(filled), fill, control_->on_node_of(chunk));
 }
 
-// Shared arrays are near nobody. Nobody can be near own memory, but a chunk of it was filled on one node.
+// Shared arrays are near nobody. Nobody can be near own memory, but a chunk of it was filled on one node. What is still
+// to be loaded lies nowhere.
 placement program::place_of(std::size_t chunk) const {
-  if (options_.data_in != storage::versions) return prefer(control_->on_node_of(chunk).node);
+  if (options_.data_in != storage::versions || options_.load_store) return prefer(control_->on_node_of(chunk).node);
   return near(image_[control_->chunks().first_block(chunk)]);
 }
 
@@ -232,6 +248,16 @@ void program::load_block(std::size_t b, std::span<double> block) const {
     west[r] = line[0], east[r] = line[s.columns - 1];
   }
   written(options_.pages, block);
+}
+
+void program::spawn_load(runtime& rt, std::size_t b) {
+  static constexpr task_options named{.name = "load"};
+  rt.spawn(named, out(image_[b]), [this, b](std::span<double> block) { load_block(b, block); });
+}
+
+void program::spawn_store(runtime& rt, std::size_t b) {
+  static constexpr task_options named{.name = "store"};
+  rt.spawn(named, in(edges_[b]), [this, b](auto edges) { copy_out(b, edges, whole_edges_.data()); });
 }
 
 template <class Blocks>
@@ -279,29 +305,29 @@ void program::spawn_shared(runtime& rt, int stage, std::size_t b) {
 }
 
 void program::collect(runtime&) {
-  if (options_.data_in == storage::shared) {
+  if (options_.data_in == storage::shared || options_.load_store) {
     result_.assign(whole_edges_.data(), whole_edges_.data() + whole_edges_.size());
     return;
   }
   result_.resize(grid_.size.elements());
   for (std::size_t b = 0; b < grid_.count(); b++) {
     if (options_.data_in == storage::own) {
-      copy_out(b, own_edges_[b]);
+      copy_out(b, own_edges_[b], result_.data());
     } else {
       const auto edges = edges_[b].read();
-      copy_out(b, edges);
+      copy_out(b, edges, result_.data());
     }
   }
 }
 
-void program::copy_out(std::size_t b, std::span<const double> edges) {
+void program::copy_out(std::size_t b, std::span<const double> edges, double* to) {
   const extent s = grid_.shape(b);
   for (std::size_t r = 0; r < s.rows; r++)
-    std::copy_n(edges.data() + r * s.columns, s.columns, result_.data() + grid_.index(grid_.origin(b), 0, r));
+    std::copy_n(edges.data() + r * s.columns, s.columns, to + grid_.index(grid_.origin(b), 0, r));
 }
 
-// The picture, three stages, and for the sequential program the picture and two results.
-std::uint64_t memory_bytes(const configuration& c) { return saturating_product(c.size, 7 * sizeof(double)); }
+// The picture, three stages, what they are stored to, and for the sequential program the picture and two results.
+std::uint64_t memory_bytes(const configuration& c) { return saturating_product(c.size, 8 * sizeof(double)); }
 
 }  // namespace
 
@@ -310,7 +336,7 @@ kernel blur_roberts() {
   k.name = "blur-roberts";
   k.description = "Gaussian blur, then Roberts cross edge detection, of a grey image; a PNG or made up";
   k.size_meaning = k.block_meaning = "ROWSxCOLUMNS";
-  k.uses = {.parallel_control = true, .creators = true, .shared = true, .own = true, .input = true, .output = true};
+  k.uses = {.parallel_control = true, .creators = true, .shared = true, .own = true, .load_store = true, .input = true, .output = true};
   k.defaults.size = {2048, 2048};
   k.defaults.block = {64, 256};
   k.complete = load_picture;

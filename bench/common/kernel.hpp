@@ -60,6 +60,7 @@ struct configuration {
   bool parallel_control = false;   // tasks are created by tasks, chunk by chunk, instead of by one task
   creators where_created = creators::dealt;  // with parallel_control
   storage data_in = storage::versions;
+  bool load_store = false;         // private variant: first values come from interleaved arrays, and results go there
   first_touch init = first_touch::chunks;  // own memory
   bool annotate = false;           // own memory: tasks say on which node they are to run (hand_placement.hpp)
   std::filesystem::path input;     // empty: synthetic
@@ -84,9 +85,10 @@ class instance {
   virtual ~instance() = default;
 
   // Before the measured region: creates the data and has tasks fill them, so that every first version lies where the
-  // policy puts it; waits for that. Creates nothing that run() is meant to create.
+  // policy puts it; waits for that. Creates nothing that run() is meant to create. With configuration::load_store only
+  // the arrays to load from are filled, and nothing else has a first version.
   virtual void prepare(runtime&) = 0;
-  // The measured region: the control program, and waiting for all its tasks.
+  // The measured region: the control program, and waiting for all its tasks; loading and storing, if they belong to it.
   virtual void run(runtime&) = 0;
   // After it: brings the result into ordinary memory. Called only if the result is wanted.
   virtual void collect(runtime&) = 0;
@@ -114,6 +116,7 @@ struct used_options {
   bool versions = true;   // --memory private
   bool shared = false;
   bool own = false;
+  bool load_store = false;  // with --memory private
   bool by_hand = false;   // --init and --annotate, in own memory
   bool input = false;
   bool output = false;

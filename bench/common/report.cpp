@@ -93,6 +93,7 @@ std::string title(const run_request& request, const run_result& r) {
   if (k.uses.bins) text += fmt::format("  bins {}", c.bins);
   if (c.parallel_control) text += fmt::format("  {} control", control_of(c));
   if (c.data_in == storage::shared) text += "  shared";
+  if (c.load_store) text += "  with load and store";
   if (c.data_in == storage::own) text += fmt::format("  own memory  init {}", name_of(c.init));
   if (c.annotate) text += "  annotated";
   return text + fmt::format("  workers {}  nodes {}  live set {}\n", r.workers, r.nodes, format_bytes(r.live_bytes));
@@ -116,6 +117,7 @@ std::string to_json(const run_request& request, const run_result& r, int repeat,
   j["control"] = control_of(c);
   j["memory"] = name_of(c.data_in);
   j["shared"] = c.data_in == storage::shared;
+  j["load_store"] = c.load_store;
   j["init"] = c.data_in == storage::own ? nlohmann::ordered_json(name_of(c.init)) : nlohmann::ordered_json();
   j["annotated"] = c.annotate;
   j["repeat"] = repeat;

@@ -8,6 +8,9 @@
 // carry the dependences. That suffices although arrays are overwritten: the centroids move after every task that reads
 // them has been added up, and the next sums are written after the centroids have moved.
 //
+// Where loading and storing belong to it, blocks of points are first copied from an interleaved array, and blocks of
+// labels to another at last. Where the clusters start is known before.
+//
 // In own memory the same arrays are the program's, and tasks name the parts that they work on.
 #include <bench/common/check.hpp>
 #include <bench/common/control.hpp>
@@ -26,6 +29,7 @@ namespace {
 
 using namespace clustering;
 
+constexpr task_options named_load{.name = "load"}, named_store{.name = "store"};
 constexpr task_options named_fill{.name = "fill"}, named_assign{.name = "assign"}, named_reduce{.name = "reduce"}, named_label{.name = "label"};
 // Everything of the next iteration waits for this one.
 constexpr task_options named_move{.name = "move", .priority = priority::high};
@@ -71,6 +75,24 @@ class private_tasks {
   void fill_centroids(const point_source& source) {
     rt_.spawn(named_fill, out(centroids_), [&source](std::span<float> centroids) { source.read_initial_centroids(centroids); });
   }
+  // What is loaded, and room for what is stored.
+  void fill_global(const point_source& source) {
+    all_points_ = interleaved_array<float>(plan_.points * plan_.s.dimensions);
+    all_labels_ = interleaved_array<std::int32_t>(plan_.points);
+    for (std::size_t b = 0; b < plan_.blocks(); b++)
+      rt_.spawn(named_fill, [this, &source, b] { source.read(plan_.first(b), global_points(b)); });
+    rt_.wait();
+  }
+  void load(std::size_t b) {
+    rt_.spawn(named_load, out(points_[b]), [this, b](std::span<float> points) {
+      std::ranges::copy(global_points(b), points.begin());
+      written(pages_, points);
+    });
+  }
+  void store(std::size_t b) {
+    rt_.spawn(named_store, in(labels_[b]),
+              [this, b](auto labels) { std::ranges::copy(labels, all_labels_.data() + plan_.first(b)); });
+  }
   void assign(std::size_t b) {
     rt_.spawn(named_assign, in(points_[b]), in(centroids_), out(sums_[0][b]), [this](auto points, auto centroids, auto sums) {
       std::vector<float> distances(plan_.s.clusters);
@@ -103,6 +125,11 @@ class private_tasks {
     result r;
     const auto centroids = centroids_.read();
     r.centroids.assign(centroids.begin(), centroids.end());
+    if (all_labels_.size() != 0) {
+      const auto labels = all_labels_.span();
+      r.labels.assign(labels.begin(), labels.end());
+      return r;
+    }
     for (const auto& block : labels_) {
       const auto labels = block.read();
       r.labels.insert(r.labels.end(), labels.begin(), labels.end());
@@ -111,9 +138,16 @@ class private_tasks {
   }
 
  private:
+  std::span<float> global_points(std::size_t b) {
+    const std::size_t d = plan_.s.dimensions;
+    return all_points_.span().subspan(plan_.first(b) * d, plan_.count(b) * d);
+  }
+
   runtime& rt_;
   plan plan_;
   page_checker* pages_;
+  interleaved_array<float> all_points_;
+  interleaved_array<std::int32_t> all_labels_;
   std::vector<data<float>> points_;
   std::vector<data<std::int32_t>> labels_;
   std::vector<std::vector<data<double>>> sums_;  // by level
@@ -280,6 +314,8 @@ class program final : public instance {
     const point_source source(options_);
     tasks_ = std::make_unique<Tasks>(rt, plan_, options_.pages);
     tasks_->fill_centroids(source);
+    if constexpr (loads_and_stores)
+      if (options_.load_store) return tasks_->fill_global(source);
     fill_by_chunks(rt, chunks(rt), [&](std::size_t first, std::size_t last) {
       for (std::size_t b = first; b < last; b++) tasks_->fill(source, b);
     });
@@ -309,14 +345,25 @@ class program final : public instance {
   std::uint64_t live_bytes() const override { return plan_.points * plan_.s.dimensions * sizeof(float); }
 
  private:
+  static constexpr bool loads_and_stores = std::is_same_v<Tasks, private_tasks>;
+
   chunking chunks(runtime& rt) const { return chunking::of(plan_.blocks(), 1, rt.workers()); }
+
+  // What is done in iteration t, from 1 on, with blocks [first, last); after the last one: with their labels.
+  void create_blocks(int t, std::size_t first, std::size_t last) {
+    if constexpr (loads_and_stores)
+      for (std::size_t b = first; options_.load_store && t == 1 && b < last; b++) tasks_->load(b);
+    for (std::size_t b = first; b < last; b++) t <= options_.iterations ? tasks_->assign(b) : tasks_->label(b);
+    if constexpr (loads_and_stores)
+      for (std::size_t b = first; options_.load_store && t > options_.iterations && b < last; b++) tasks_->store(b);
+  }
 
   void create_all() {
     for (int t = 1; t <= options_.iterations; t++) {
-      for (std::size_t b = 0; b < plan_.blocks(); b++) tasks_->assign(b);
+      create_blocks(t, 0, plan_.blocks());
       create_tree();
     }
-    for (std::size_t b = 0; b < plan_.blocks(); b++) tasks_->label(b);
+    create_blocks(options_.iterations + 1, 0, plan_.blocks());
   }
 
   void create_tree() {
@@ -336,14 +383,13 @@ class program final : public instance {
     for (std::size_t i = 0; i < c.chunks; i++) part.push_back(rt.make_data<char>(std::span<const char>{}, "created"));
     for (int t = 1; t <= options_.iterations; t++) {
       for (std::size_t i = 0; i < c.chunks; i++)
-        rt.spawn(control, in(whole), out(part[i]), [this, c, i](auto...) {
-          for (std::size_t b = c.first_block(i); b < c.first_block(i + 1); b++) tasks_->assign(b);
-        });
+        rt.spawn(control, in(whole), out(part[i]),
+                 [this, t, c, i](auto...) { create_blocks(t, c.first_block(i), c.first_block(i + 1)); });
       rt.spawn(control, in(part), out(whole), [this](auto...) { create_tree(); });
     }
     for (std::size_t i = 0; i < c.chunks; i++)
       rt.spawn(control, in(whole), [this, c, i](auto...) {
-        for (std::size_t b = c.first_block(i); b < c.first_block(i + 1); b++) tasks_->label(b);
+        create_blocks(options_.iterations + 1, c.first_block(i), c.first_block(i + 1));
       });
   }
 
@@ -366,12 +412,12 @@ void complete(configuration& c) {
   if (c.clusters > std::numeric_limits<std::int32_t>::max()) throw input_error("kmeans: --clusters " + std::to_string(c.clusters) + " is more than labels can tell");
 }
 
-// Points as read from a file, of the sequential program and of the run; labels; sums.
+// Points as read from a file, of the sequential program, of the run and to load from; labels; sums.
 std::uint64_t memory_bytes(const configuration& c) {
-  const std::uint64_t points = saturating_product(c.size, (c.input.empty() ? 2 : 4) * sizeof(float));
+  const std::uint64_t points = saturating_product(c.size, (c.input.empty() ? 3 : 5) * sizeof(float));
   const std::uint64_t blocks = c.size[0] / c.block[0] + 1;
   const std::uint64_t sums = saturating_multiply(saturating_multiply(blocks, c.clusters), saturating_multiply(3 * sizeof(double), c.size[1] + 1));
-  return saturating_add(saturating_add(points, sums), saturating_multiply(c.size[0], 4 * sizeof(std::int32_t)));
+  return saturating_add(saturating_add(points, sums), saturating_multiply(c.size[0], 5 * sizeof(std::int32_t)));
 }
 
 }  // namespace
@@ -387,6 +433,7 @@ kernel kmeans() {
             .parallel_control = true,
             .shared = true,
             .own = true,
+            .load_store = true,
             .input = true,
             .output = true};
   k.defaults.size = {100000, 10};

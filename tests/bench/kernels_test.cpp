@@ -80,8 +80,16 @@ TEST_P(Kernels, EqualTheSequentialProgramOnAPretendedMachine) {
     r.problem.data_in = data_in;
     expect_right(r);
   }
-  if (!r.what->uses.creators) return;
   r.problem.data_in = storage::versions;
+  if (r.what->uses.load_store) {
+    for (const bool parallel : {false, true}) {
+      r.problem.load_store = true;
+      r.problem.parallel_control = parallel;
+      expect_right(r);
+    }
+    r.problem.load_store = false;
+  }
+  if (!r.what->uses.creators) return;
   for (const creators where : {creators::stolen, creators::scattered}) {
     r.problem.where_created = where;
     expect_right(r);

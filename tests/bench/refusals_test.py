@@ -42,6 +42,8 @@ LINES = [
     (BENCH + "--policy locale", ["locale", "known:", "local"]),
     (BENCH + "--control chaotic", ["--control chaotic", "expected sequential, parallel, stolen or scattered"]),
     ("bench kmeans --control stolen", ["kmeans has no --control stolen"]),
+    (BENCH + "--load-store --shared", ["--load-store needs --memory private"]),
+    ("bench cholesky --load-store", ["cholesky has no --load-store"]),
     (BENCH + "--verify=perhaps", ["--verify takes no value"]),
     (BENCH + "--repeat 2 --repeat 3", ["--repeat is given 2 times", "expected it once"]),
     (BENCH + "--trace no/such/t.json", ["no/such/t.json", "No such file"]),

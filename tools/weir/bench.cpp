@@ -33,7 +33,7 @@ struct bench_options {
   std::optional<std::string> size, block, policies;
   int iterations = 0, clusters = 0, bins = 0, workers = 0, repeat = 1, warm_up = 1;
   std::uint64_t seed = 1;
-  bool shared = false, movable = false, verify = false, json = false, list = false, pages_check = false;
+  bool shared = false, movable = false, verify = false, json = false, list = false, pages_check = false, load_store = false;
   bool annotate = false, bound = false, counters = false;
 };
 
@@ -76,6 +76,9 @@ configuration configure(const kernel& k, const bench_options& o) {
   refuse(k, k.uses.shared, data_in == storage::shared, o.shared ? "--shared" : "--memory shared");
   refuse(k, k.uses.own, data_in == storage::own, "--memory own");
   check_by_hand(k, o, data_in);
+  refuse(k, k.uses.load_store, o.load_store, "--load-store");
+  if (o.load_store && data_in != storage::versions)
+    throw input_error("--load-store needs --memory private: elsewhere tasks work on the arrays themselves");
   refuse(k, k.uses.input, !o.input.empty(), "--input");
   refuse(k, k.uses.output, !o.output.empty(), "--output");
   if (!o.input.empty() && o.size) throw input_error("--size and --input exclude each other: the size is the input's");
@@ -97,6 +100,7 @@ configuration configure(const kernel& k, const bench_options& o) {
                     : o.control == "scattered" ? creators::scattered
                                                : creators::dealt;
   c.data_in = data_in;
+  c.load_store = o.load_store;
   c.init = init_of(k, o);
   c.annotate = o.annotate;
   c.input = o.input;
@@ -317,6 +321,9 @@ std::shared_ptr<const int> add_bench_command(CLI::App& app) {
       ->check(one_of({"private", "shared", "own"}))
       ->type_name("private|shared|own");
   bench->add_flag("--shared", o->shared, "As --memory shared");
+  bench->add_flag("--load-store", o->load_store,
+                  "With --memory private: measure also how blocks are filled from an array interleaved over the nodes, "
+                  "and results stored in another");
   bench->add_option("--init", o->init,
                     "With --memory own, who writes it first: tasks, a task a block; one thread; inside: tasks in the "
                     "measured region, which nobody waits for")

@@ -23,16 +23,9 @@ std::vector<double> boundary_of(const extent& block) {
   return std::vector<double>(longest, boundary_value);
 }
 
-// Writes the first values of block b, and its packed sides.
+// Copies the sides of a block that are not contiguous behind it.
 template <int Dimensions>
-void fill_block(const block_grid& grid, std::uint64_t seed, std::size_t b, std::span<double> block) {
-  const extent o = grid.origin(b), shape = grid.shape(b);
-  double* next = block.data();
-  for (std::size_t p = 0; p < shape.planes; p++)
-    for (std::size_t r = 0; r < shape.rows; r++) {
-      const std::size_t index = grid.index(o, p, r);
-      for (std::size_t c = 0; c < shape.columns; c++) *next++ = initial_value(seed, index + c);
-    }
+void pack_sides(const extent& shape, std::span<double> block) {
   const block_layout<Dimensions> layout{shape};
   const auto pack = [&](side s, std::size_t plane_stride, std::size_t row_stride, std::size_t first, std::size_t rows,
                         std::size_t columns) {
@@ -50,6 +43,19 @@ void fill_block(const block_grid& grid, std::uint64_t seed, std::size_t b, std::
     pack(side::north, plane, row, 0, 1, row);
     pack(side::south, plane, row, plane - row, 1, row);
   }
+}
+
+// Writes the first values of block b, and its packed sides.
+template <int Dimensions>
+void fill_block(const block_grid& grid, std::uint64_t seed, std::size_t b, std::span<double> block) {
+  const extent o = grid.origin(b), shape = grid.shape(b);
+  double* next = block.data();
+  for (std::size_t p = 0; p < shape.planes; p++)
+    for (std::size_t r = 0; r < shape.rows; r++) {
+      const std::size_t index = grid.index(o, p, r);
+      for (std::size_t c = 0; c < shape.columns; c++) *next++ = initial_value(seed, index + c);
+    }
+  pack_sides<Dimensions>(shape, block);
 }
 
 // The tile of a block of this layout. Halos are sides of the neighbours, as they lie there, in the order of `side`; an

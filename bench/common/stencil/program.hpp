@@ -10,6 +10,7 @@
 #include <bench/common/parallel_control.hpp>
 #include <bench/common/page_check.hpp>
 #include <bench/common/stencil/block_tile.hpp>
+#include <bench/common/stencil/global_arrays.hpp>
 #include <bench/common/stencil/own_matrix.hpp>
 #include <bench/common/task_names.hpp>
 
@@ -19,7 +20,8 @@
 namespace weir::bench::stencil {
 
 // Private variant: one datum a block, a version per iteration. Jacobi alternates between two data per block, because a
-// task reads its neighbours' previous iteration while others of the current one may already be announced.
+// task reads its neighbours' previous iteration while others of the current one may already be announced. Where loading
+// and storing belong to it, a task a block does each, created as the first and after the last iteration.
 //
 // Shared variant: two global arrays (Gauss-Seidel: one) interleaved over the nodes; empty data in the same pattern
 // carry the dependences.
@@ -37,12 +39,14 @@ class program : public instance {
     by_hand_ = {rt, options_.annotate};
     allocate();
     if (options_.data_in == storage::own && options_.init != first_touch::chunks) return fill_as_told(rt);
+    if (options_.load_store) global_.fill(rt, grid_, options_.seed);
     if (options_.parallel_control) {
       control_.emplace(rt, tiles(rt), options_);
       control_->make_chunks(rt, [&](std::size_t chunk) { make_chunk(rt, chunk); });
       return;
     }
     make_data(rt, 0, grid_.count());
+    if (options_.load_store) return;
     if (options_.data_in == storage::versions)
       fill_by_shares(rt, blocks_of(0, grid_.count()),
                      [this](std::size_t b, std::span<double> block) { fill_block(b, block); });
@@ -53,14 +57,14 @@ class program : public instance {
 
   void run(runtime& rt) override {
     const auto create = [&](int t, std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; b++) spawn(rt, t, b);
+      for (std::size_t b = first; b < last; b++) spawn_step(rt, t, b);
     };
     if (options_.data_in == storage::own && options_.init == first_touch::inside)
       rt.run([&] { spawn_fills(rt, 0, grid_.count(), {}); });
     if (control_)
-      control_->run(rt, steps(), order(), create, [this](std::size_t chunk) { return place_of(chunk); });
+      control_->run(rt, all_steps(), order(), create, [this](std::size_t chunk) { return place_of(chunk); });
     else
-      run_sequential_control(rt, steps(), grid_.count(), create);
+      run_sequential_control(rt, all_steps(), grid_.count(), create);
   }
 
   void collect(runtime&) override {
@@ -71,6 +75,9 @@ class program : public instance {
         copy_out(b, array.at(grid_.origin(b)), array.plane_stride(), array.row_stride());
       } else if (options_.data_in == storage::own) {
         copy_out_own(b);
+      } else if (options_.load_store) {
+        const std::size_t row = grid_.size.columns;
+        copy_out(b, global_.row(grid_.index(grid_.origin(b), 0, 0)), grid_.size.rows * row, row);
       } else {
         const auto values = blocks(options_.iterations)[b].read();
         copy_out_block(b, values);
@@ -164,6 +171,26 @@ class program : public instance {
   }
 
  private:
+  // With those that load and store.
+  int all_steps() const { return steps() + (options_.load_store ? 2 : 0); }
+  void spawn_step(runtime& rt, int step, std::size_t b) {
+    if (!options_.load_store) return spawn(rt, step, b);
+    if (step == 1) return spawn_load(rt, b);
+    if (step == all_steps()) return spawn_store(rt, b);
+    spawn(rt, step - 1, b);
+  }
+  void spawn_load(runtime& rt, std::size_t b) {
+    static constexpr task_options named{.name = "load"};
+    rt.spawn(named, out(blocks(0)[b]), [this, b](std::span<double> block) {
+      global_.load(b, block);
+      written(options_.pages, block);
+    });
+  }
+  void spawn_store(runtime& rt, std::size_t b) {
+    static constexpr task_options named{.name = "store"};
+    rt.spawn(named, in(centre(blocks(options_.iterations), b)), [this, b](auto block) { global_.store(b, block); });
+  }
+
   static constexpr int generations = Method == method::jacobi ? 2 : 1;
 
   extent origin(std::size_t b) const { return grid_.origin(b); }
@@ -195,13 +222,14 @@ class program : public instance {
         filled.push_back(blocks_[0][b]);
       }
     });
+    if (options_.load_store) return;
     const auto fill = [this, numbers](std::size_t i, std::span<double> block) { fill_block(numbers[i], block); };
     fill_by_parts(rt, std::span<const data<double>>(filled), fill, control_->on_node_of(chunk));
   }
   // Shared arrays are near nobody: their chunks are with the tokens. Nobody can be near own memory, but a chunk of it
-  // was filled on one node.
+  // was filled on one node. What is still to be loaded lies nowhere.
   placement place_of(std::size_t chunk) const {
-    if (options_.data_in != storage::versions) return prefer(control_->on_node_of(chunk).node);
+    if (options_.data_in != storage::versions || options_.load_store) return prefer(control_->on_node_of(chunk).node);
     return near(blocks_[0][control_->chunks().first_block(chunk)]);
   }
   std::size_t blocks_per_row() const { return grid_.count() / grid_.outer(Dimensions); }
@@ -295,6 +323,7 @@ class program : public instance {
   std::vector<data<double>> blocks_[2];
   std::vector<data<char>> tokens_[2];
   interleaved_array<double> arrays_[2];
+  global_arrays<Dimensions> global_;
   own_blocks<double> own_[2];
   own_matrix matrices_[2];
   std::optional<parallel_control> control_;
