@@ -190,7 +190,8 @@ bool thief::any_work(const surroundings& around, counting what, bool with_left, 
   if (around.anything_shared() || around.anything_required_here()) return true;
   const neighbourhood& near = ground_->near;
   const bool weighs = ground_->charges && what == counting::worth_it;
-  const bool is_busy = idle_since_ns_ == 0;
+  // Who counts all may have lent its place meanwhile, and this is another thread's.
+  const bool is_busy = weighs && idle_since_ns_ == 0;
   const auto pays_to_take = [&](const first_tasks& all, int worker) {
     return is_busy ? pays_any(all, {}, {0, at.node}) : pays_any(all, look_at(around, worker, at), at);
   };
