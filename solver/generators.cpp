@@ -60,7 +60,7 @@ matrix parse_spe10_like(parser& p) {
 matrix cube(index n) {
   const detail::box b{n, n, n};
   detail::check_box(b, "cube");
-  return detail::make_grid_matrix(b, 1, [](detail::side s, index, index, double* value) { *value = s == detail::itself ? 6 : -1; });
+  return detail::make_grid_matrix(b, 1, static_cast<std::size_t>(b.cells()), [](detail::side s, index, index, double* value) { *value = s == detail::itself ? 6 : -1; });
 }
 
 matrix generate(const std::string& description) {

@@ -14,6 +14,14 @@
 namespace weir::solver {
 namespace {
 
+bool has_symmetric_pattern(const matrix& a) {
+  const auto columns = [&](index row) { return std::span(a.columns).subspan(static_cast<std::size_t>(a.row_begin[row]), static_cast<std::size_t>(a.row_begin[row + 1] - a.row_begin[row])); };
+  for (index i = 0; i < a.rows; i++)
+    for (const index j : columns(i))
+      if (!std::ranges::binary_search(columns(j), i)) return false;
+  return true;
+}
+
 TEST(generators, cube_is_the_laplacian) {
   const matrix a = cube(4);
   check(a);
@@ -36,8 +44,47 @@ TEST(generators, reservoirs_have_blocks_and_wide_permeabilities) {
   const matrix a = reservoir(k);
   check(a);
   EXPECT_EQ(a.block, 3);
-  EXPECT_EQ(a.rows, 30 * 60 * 20);
+  EXPECT_EQ(a.rows, 30 * 60 * 20 - 903);  // 30 x 60 x 12 cells times 27,579 / 660,000
   EXPECT_NO_THROW(check_structural_rank(a));
+  EXPECT_TRUE(has_symmetric_pattern(a));
+}
+
+TEST(generators, the_project_has_as_many_active_cells_as_in_the_paper) {
+  const permeability k = channelled(60, 220, 85, 1);
+  EXPECT_EQ(std::ranges::count_if(k.porosity, [](double p) { return p > 0; }), 1'094'421);
+  EXPECT_TRUE(std::ranges::all_of(std::span(k.porosity).first(60 * 220 * 35), [](double p) { return p > 0; }));
+}
+
+// Entry by entry: cells with pores are beside each other as they were in the box.
+TEST(generators, cells_without_pores_have_no_rows) {
+  permeability k = channelled(3, 4, 5, 2);
+  std::ranges::fill(k.porosity, 0.2);
+  const matrix whole = reservoir(k);
+  const std::size_t closed[] = {0, 17, 18, 30, 59};  // corners, two side by side, one inside
+  for (const std::size_t c : closed) k.porosity[c] = 0;
+  const matrix a = reservoir(k);
+  check(a);
+  EXPECT_EQ(a.rows, 55);
+  std::vector<std::size_t> cells;
+  for (std::size_t c = 0; c < 60; c++)
+    if (k.porosity[c] > 0) cells.push_back(c);
+  const dense d(a), e(whole);
+  for (std::size_t i = 0; i < d.n; i++) {
+    EXPECT_NE(d.at(i, i), 0);
+    for (std::size_t j = 0; j < d.n; j++) {
+      if (i / 3 == j / 3) continue;
+      EXPECT_EQ(d.at(i, j), e.at(3 * cells[i / 3] + i % 3, 3 * cells[j / 3] + j % 3));
+    }
+  }
+  EXPECT_TRUE(has_symmetric_pattern(a));
+}
+
+TEST(generators, reservoirs_without_pores_are_refused) {
+  permeability k = channelled(2, 2, 2, 1);
+  std::ranges::fill(k.porosity, 0.0);
+  EXPECT_THROW(reservoir(k), matrix_error);
+  k.porosity.pop_back();
+  EXPECT_THROW(reservoir(k), matrix_error);
 }
 
 // What leaves a cell arrives next door: over all rows of a phase, derivatives by an unknown add up to what accumulates.

@@ -1,4 +1,5 @@
-// Matrices of 7-point differences on a box of cells: the pattern, and who the neighbours are.
+// Matrices of 7-point differences on a box of cells: the pattern, and who the neighbours are. Cells that are not active have no
+// row and are nobody's neighbours.
 #pragma once
 
 #include <weir/solver/matrix.hpp>
@@ -6,15 +7,20 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <string>
 
 namespace weir::solver::detail {
 
 struct box {
   index nx, ny, nz;
+  std::span<const index> rows = {};  // of each cell, or no_row; empty: all cells are active
+
+  static constexpr index no_row = -1;
 
   std::int64_t cells() const { return std::int64_t{nx} * ny * nz; }
   index cell(index x, index y, index z) const { return x + nx * (y + ny * z); }
+  index row(index cell) const { return rows.empty() ? cell : rows[static_cast<std::size_t>(cell)]; }
 };
 
 // Columns of a row in ascending order. A neighbour that is not there is missing.
@@ -29,34 +35,46 @@ inline void check_box(const box& b, const std::string& name) {
   if (std::int64_t{b.nx} * b.ny > most || std::int64_t{b.nx} * b.ny * b.nz > most) throw matrix_error(name + ": expected at most " + std::to_string(most) + " cells");
 }
 
-// Calls entry(side, neighbour, values) for each entry of each row in order; `values` has block * block numbers to be set.
+// Calls f(side, cell) for an active cell itself and for each active neighbour, in the order of their rows.
+template <class F>
+void for_each_side(const box& b, index x, index y, index z, const F& f) {
+  const index i = b.cell(x, y, z);
+  const auto at = [&](bool exists, side s, index cell) {
+    if (exists && b.row(cell) != box::no_row) f(s, cell);
+  };
+  at(z > 0, below_z, i - b.nx * b.ny);
+  at(y > 0, below_y, i - b.nx);
+  at(x > 0, below_x, i - 1);
+  f(itself, i);
+  at(x + 1 < b.nx, above_x, i + 1);
+  at(y + 1 < b.ny, above_y, i + b.nx);
+  at(z + 1 < b.nz, above_z, i + b.nx * b.ny);
+}
+
+// A row for each of the active cells. Calls entry(side, cell, neighbour, values) for each entry of each row in order; `values` has
+// block * block numbers to be set.
 template <class Entry>
-matrix make_grid_matrix(const box& b, int block, const Entry& entry) {
+matrix make_grid_matrix(const box& b, int block, std::size_t active, const Entry& entry) {
   const auto cells = static_cast<std::size_t>(b.cells()), numbers = static_cast<std::size_t>(block * block);
   const auto plane = [](index p, index q, index n) { return 2 * static_cast<std::size_t>(n - 1) * static_cast<std::size_t>(p) * static_cast<std::size_t>(q); };
-  const std::size_t entries = cells + plane(b.ny, b.nz, b.nx) + plane(b.nx, b.nz, b.ny) + plane(b.nx, b.ny, b.nz);
-  matrix a{static_cast<index>(cells), block, array<index>(cells + 1), array<index>(entries), array<double>(entries * numbers)};
-  index at = 0;
-  const auto put = [&](bool exists, side s, index cell, index neighbour) {
-    if (!exists) return;
-    a.columns[at] = neighbour;
-    entry(s, cell, neighbour, &a.values[at * numbers]);
-    at++;
-  };
+  const std::size_t most = cells + plane(b.ny, b.nz, b.nx) + plane(b.nx, b.nz, b.ny) + plane(b.nx, b.ny, b.nz);
+  matrix a{static_cast<index>(active), block, array<index>(active + 1), array<index>(most), array<double>(most * numbers)};
+  std::size_t entries = 0;
   for (index z = 0; z < b.nz; z++)
     for (index y = 0; y < b.ny; y++)
       for (index x = 0; x < b.nx; x++) {
         const index i = b.cell(x, y, z);
-        a.row_begin[i] = at;
-        put(z > 0, below_z, i, i - b.nx * b.ny);
-        put(y > 0, below_y, i, i - b.nx);
-        put(x > 0, below_x, i, i - 1);
-        put(true, itself, i, i);
-        put(x + 1 < b.nx, above_x, i, i + 1);
-        put(y + 1 < b.ny, above_y, i, i + b.nx);
-        put(z + 1 < b.nz, above_z, i, i + b.nx * b.ny);
+        if (b.row(i) == box::no_row) continue;
+        a.row_begin[static_cast<std::size_t>(b.row(i))] = static_cast<index>(entries);
+        for_each_side(b, x, y, z, [&](side s, index cell) {
+          a.columns[entries] = b.row(cell);
+          entry(s, i, cell, &a.values[entries * numbers]);
+          entries++;
+        });
       }
-  a.row_begin[cells] = at;
+  a.row_begin[active] = static_cast<index>(entries);
+  a.columns.resize(entries);
+  a.values.resize(entries * numbers);
   return a;
 }
 

@@ -4,8 +4,10 @@
 #include "grid.hpp"
 #include "text.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
 namespace weir::solver {
@@ -70,6 +72,21 @@ std::vector<channel> make_channels(random_numbers& random, index nx, index ny) {
 }
 
 constexpr index layers_of_a_set = 4;
+constexpr double usual_porosity = 0.2;
+
+// Of the project's 660,000 cells in its lower 50 layers, here all those without pores: 1,094,421 of 1,122,000 cells are active.
+constexpr std::int64_t lower_cells_of_project = 60 * 220 * 50, inactive_cells_of_project = 1'122'000 - 1'094'421;
+
+// Takes the pores from the tightest cells, from `begin` on: as large a share of them as in the project.
+void close_tightest(const array<double>& k, std::size_t begin, array<double>& porosity) {
+  const auto lower = static_cast<std::int64_t>(k.size() - begin);
+  const std::int64_t closed = (2 * lower * inactive_cells_of_project + lower_cells_of_project) / (2 * lower_cells_of_project);
+  std::vector<std::size_t> cells(k.size() - begin);
+  std::iota(cells.begin(), cells.end(), begin);
+  const auto end = cells.begin() + closed;
+  std::ranges::nth_element(cells, end, {}, [&](std::size_t i) { return std::pair(k[i], i); });
+  std::for_each(cells.begin(), end, [&](std::size_t i) { porosity[i] = 0; });
+}
 
 }  // namespace
 
@@ -77,7 +94,7 @@ permeability channelled(index nx, index ny, index nz, std::uint64_t seed) {
   const detail::box b{nx, ny, nz};
   detail::check_box(b, "spe10-like");
   const auto cells = static_cast<std::size_t>(b.cells());
-  permeability k{nx, ny, nz, array<double>(cells), array<double>(cells), array<double>(cells)};
+  permeability k{nx, ny, nz, array<double>(cells), array<double>(cells), array<double>(cells), array<double>(cells, usual_porosity)};
   random_numbers random(seed);
   const smooth_field coarse(random, 15, 60), fine(random, 4, 12);
   const auto upper_layers = static_cast<index>(std::int64_t{nz} * 35 / 85);
@@ -95,6 +112,7 @@ permeability channelled(index nx, index ny, index nz, std::uint64_t seed) {
         k.kz[i] = k.kx[i] * (sand ? 0.3 : 1e-3);
       }
   }
+  close_tightest(k.kx, static_cast<std::size_t>(b.cell(0, 0, upper_layers)), k.porosity);
   return k;
 }
 
@@ -116,7 +134,7 @@ permeability read_spe10(const std::filesystem::path& file) {
     }
   if (values.size() != 3 * cells) in.fail("the file ends after " + std::to_string(values.size()) + " permeabilities: expected 3 x 60 x 220 x 85");
   const auto part = [&](std::size_t k) { return array<double>(values.begin() + static_cast<std::ptrdiff_t>(k * cells), values.begin() + static_cast<std::ptrdiff_t>((k + 1) * cells)); };
-  return {nx, ny, nz, part(0), part(1), part(2)};
+  return {nx, ny, nz, part(0), part(1), part(2), array<double>(cells, usual_porosity)};
 }
 
 }  // namespace weir::solver

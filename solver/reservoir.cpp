@@ -22,7 +22,6 @@ constexpr int block_numbers = phases * unknowns;
 constexpr double dx = 20, dy = 10, dz = 2;
 constexpr double darcy_factor = 1.127e-3;
 constexpr double barrels_of_a_cell = dx * dy * dz / 5.615;
-constexpr double porosity = 0.2;
 constexpr double days = 1;
 constexpr double viscosity[phases] = {0.3, 3, 0.03};
 constexpr double compressibility[phases] = {3e-6, 1.4e-5, 5e-4};
@@ -43,7 +42,7 @@ double transmissibility(double k, double other, double area, double distance) { 
 
 class assembly {
  public:
-  explicit assembly(const permeability& k) : k_(k), box_{k.nx, k.ny, k.nz} {}
+  assembly(const permeability& k, const detail::box& b) : k_(k), box_(b) {}
 
   void operator()(detail::side s, index cell, index neighbour, double* block) const {
     std::fill_n(block, block_numbers, 0.0);
@@ -53,21 +52,15 @@ class assembly {
 
  private:
   void diagonal(index cell, double* block) const {
-    const double volume = barrels_of_a_cell * porosity / days;
+    const double volume = barrels_of_a_cell * k_.porosity[static_cast<std::size_t>(cell)] / days;
     for (int p = 0; p < phases; p++) {
       block[p] += volume * saturation[p] * compressibility[p];
       for (int u = 1; u < unknowns; u++) block[u * phases + p] += volume * saturation_slope(p, u);
     }
     const index x = cell % box_.nx, y = cell / box_.nx % box_.ny, z = cell / (box_.nx * box_.ny);
-    const auto face = [&](bool exists, detail::side s, index neighbour) {
-      if (exists) add_face(s, cell, neighbour, block, true);
-    };
-    face(z > 0, detail::below_z, cell - box_.nx * box_.ny);
-    face(y > 0, detail::below_y, cell - box_.nx);
-    face(x > 0, detail::below_x, cell - 1);
-    face(x + 1 < box_.nx, detail::above_x, cell + 1);
-    face(y + 1 < box_.ny, detail::above_y, cell + box_.nx);
-    face(z + 1 < box_.nz, detail::above_z, cell + box_.nx * box_.ny);
+    detail::for_each_side(box_, x, y, z, [&](detail::side s, index neighbour) {
+      if (s != detail::itself) add_face(s, cell, neighbour, block, true);
+    });
   }
 
   // The derivatives of the flow from the cell to its neighbour, by the cell's own unknowns or by the neighbour's.
@@ -92,17 +85,30 @@ class assembly {
   }
 
   const permeability& k_;
-  detail::box box_;
+  const detail::box& box_;
 };
+
+// The cells that hold something, numbered as they lie.
+array<index> rows_of_cells(const array<double>& porosity) {
+  array<index> rows(porosity.size());
+  index next = 0;
+  for (std::size_t i = 0; i < rows.size(); i++) rows[i] = porosity[i] > 0 ? next++ : detail::box::no_row;
+  return rows;
+}
 
 }  // namespace
 
 matrix reservoir(const permeability& k) {
-  const detail::box b{k.nx, k.ny, k.nz};
+  detail::box b{k.nx, k.ny, k.nz};
   detail::check_box(b, "reservoir");
   const auto cells = static_cast<std::size_t>(b.cells());
   if (k.kx.size() != cells || k.ky.size() != cells || k.kz.size() != cells) throw matrix_error("reservoir: expected a permeability for each of " + std::to_string(cells) + " cells in each direction");
-  return detail::make_grid_matrix(b, unknowns, assembly(k));
+  if (k.porosity.size() != cells) throw matrix_error("reservoir: expected a porosity for each of " + std::to_string(cells) + " cells");
+  const auto active = static_cast<std::size_t>(std::ranges::count_if(k.porosity, [](double p) { return p > 0; }));
+  if (active == 0) throw matrix_error("reservoir: no cell has pores; expected at least one");
+  const array<index> rows = rows_of_cells(k.porosity);
+  b.rows = rows;
+  return detail::make_grid_matrix(b, unknowns, active, assembly(k, b));
 }
 
 }  // namespace weir::solver

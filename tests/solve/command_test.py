@@ -157,7 +157,7 @@ class Runs(InFolder):
 
     def test_blocks(self):
         j = self.solved("--matrix", "spe10-like:6x7x8,seed=3", "--ilu", "1", "--order", "nd", "--iterations", "3000", "--restart", "100")
-        self.assertEqual((j["rows"], j["block"], j["tasks"]), (1008, 3, 336))
+        self.assertEqual((j["rows"], j["block"], j["tasks"]), (981, 3, 327))  # 336 cells, of which 9 have no pores
 
     def test_policies(self):
         for policy in ["fifo", "steal", "local"]:
