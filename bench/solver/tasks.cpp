@@ -7,6 +7,7 @@
 #include "petsc.hpp"
 #endif
 
+#include <bench/common/interleaved_memory.hpp>
 #include <bench/common/median.hpp>
 #include <bench/common/output.hpp>
 #include <bench/common/parser.hpp>
@@ -37,12 +38,16 @@ using weir::bench::row_graph;
 using weir::bench::row_runner;
 
 struct options {
-  std::string matrix, order = "natural", policy;
+  std::string matrix, order = "natural", policy, memory = "first-touch";
   std::vector<std::string> coarsen{"none", "CD(4)"}, runtimes{"petsc", "weir", "onetbb", "openmp", "levels"};
   std::vector<int> levels{0};
   int workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())), repeat = 5;
-  bool json = false;
+  bool json = false, alone = false;
 };
+
+bool has(const std::vector<std::string>& list, const std::string& name) {
+  return std::ranges::find(list, name) != list.end();
+}
 
 double seconds_of(const auto& what) {
   const weir::bench::stopwatch watch;
@@ -140,29 +145,39 @@ class comparison {
  public:
   comparison(const matrix& a, const options& o, int level) : a_(a), options_(o), level_(level), factors_(a, {.level = level}), b_(a.order()), x_(a.order()), expected_(a.order()) {
     for (std::size_t i = 0; i < b_.size(); i++) b_[i] = std::sin(static_cast<double>(i + 1));
+    if (has(o.coarsen, "auto")) factors_.factor(a_);  // its trials need factors
+    if (!o.alone) contenders_.push_back(std::make_unique<one_after_the_other>(factors_, a_));
+    for (const std::string& name : o.runtimes) add(name);
+    if (contenders_.size() > (o.alone ? 0 : 1)) write_first(*contenders_[o.alone ? 0 : 1]);
     factors_.factor(a_);
     factors_.solve(b_, expected_);
-    contenders_.push_back(std::make_unique<one_after_the_other>(factors_, a_));
-    for (const std::string& name : o.runtimes) add(name);
   }
   // Who comes after the sequential program finds the other CPU's cache cold: in each round they come in another order, the same
-  // in every process.
+  // in every process. In the last one, whose runs are regions of weir emulate, they come as lines are printed.
   void run() {
-    std::vector<contender*> round;
-    for (const auto& c : contenders_) round.push_back(c.get());
+    std::vector<contender*> in_order;
+    for (const auto& c : contenders_) in_order.push_back(c.get());
+    std::vector<contender*> round = in_order;
     std::mt19937 random;
     for (int r = 0; r < options_.repeat; r++) {
-      std::ranges::shuffle(round, random);
-      for (contender* c : round) measure(*c, r + 1 == options_.repeat);
+      const bool last = r + 1 == options_.repeat;
+      if (!last) std::ranges::shuffle(round, random);
+      for (contender* c : last ? in_order : round) measure(*c, last);
     }
-    for (const auto& c : contenders_) print(*c);
-    if (!options_.json) fmt::print("\n");
+    if (!options_.json) return print_table();
+    for (const contender* c : in_order) print(*c);
   }
   bool verified() const {
     return std::ranges::all_of(contenders_, [](const auto& c) { return c->verified; });
   }
 
  private:
+  // Who writes memory first decides on which node it lies: threads of the first runtime, as in weir solve.
+  void write_first(contender& c) {
+    c.factor();
+    c.solve(b_, x_);
+  }
+
   void add(const std::string& name) {
     if (name == "petsc") {
 #ifdef WEIR_WITH_PETSC
@@ -208,16 +223,42 @@ class comparison {
     return nullptr;
   }
 
+  // The sequential program, if it was measured.
+  const contender* sequential() const { return options_.alone ? nullptr : contenders_.front().get(); }
+
   void print(const contender& c) const {
-    const contender& s = *contenders_.front();
-    if (options_.json) {
-      const nlohmann::ordered_json j = {{"matrix", options_.matrix}, {"order", options_.order}, {"ilu", level_}, {"workers", options_.workers}, {"runtime", c.runtime}, {"coarsen", c.coarsen}, {"chosen", c.chosen}, {"tasks", c.tasks}, {"make_ms", c.make_seconds * 1e3}, {"pays_after", pays_after(c)},
-                                        {"factor_seconds", c.factor_seconds()}, {"sequential_factor_seconds", s.factor_seconds()}, {"solve_seconds", c.solve_seconds()}, {"sequential_solve_seconds", s.solve_seconds()}, {"verified", c.verified}};
-      fmt::print("{}\n", j.dump());
-    } else {
-      if (&c == &s) fmt::print("{}, {}, ILU({}): {} rows, {} workers\n{:<11} {:<26} {:>9} {:>10}  {:>10} {:>7}  {:>10} {:>7}\n", options_.matrix, options_.order, level_, a_.rows, options_.workers, "runtime", "coarsen", "tasks", "made in", "factor", "", "solves", "");
-      fmt::print("{:<11} {:<26} {:>9} {:>7.1f} ms  {:>7.2f} ms {:>6.2f}x  {:>7.2f} ms {:>6.2f}x{}\n", c.runtime, c.coarsen == c.chosen ? c.coarsen : c.coarsen + ": " + c.chosen, c.tasks, c.make_seconds * 1e3, c.factor_seconds() * 1e3, s.factor_seconds() / c.factor_seconds(), c.solve_seconds() * 1e3, s.solve_seconds() / c.solve_seconds(), c.verified ? "" : "  DIFFERS");
-    }
+    const contender* s = sequential();
+    const auto seconds = [&](double (contender::*phase)() const) {
+      return s == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json((s->*phase)());
+    };
+    const nlohmann::ordered_json j = {
+        {"matrix", options_.matrix}, {"order", options_.order}, {"ilu", level_}, {"workers", options_.workers},
+        {"runtime", c.runtime}, {"coarsen", c.coarsen}, {"chosen", c.chosen}, {"memory", options_.memory},
+        {"tasks", c.tasks}, {"make_ms", c.make_seconds * 1e3}, {"pays_after", pays_after(c)},
+        {"factor_seconds", c.factor_seconds()},
+        {"sequential_factor_seconds", seconds(&contender::factor_seconds)},
+        {"solve_seconds", c.solve_seconds()},
+        {"sequential_solve_seconds", seconds(&contender::solve_seconds)},
+        {"verified", c.verified}};
+    fmt::print("{}\n", j.dump());
+    std::fflush(stdout);
+  }
+
+  void print_table() const {
+    const contender* s = sequential();
+    const auto speedup = [&](double (contender::*phase)() const, const contender& c) {
+      return s == nullptr ? std::string() : fmt::format("{:.2f}x", (s->*phase)() / (c.*phase)());
+    };
+    fmt::print("{}, {}, ILU({}): {} rows, {} workers\n", options_.matrix, options_.order, level_, a_.rows,
+               options_.workers);
+    fmt::print("{:<11} {:<26} {:>9} {:>10}  {:>10} {:>7}  {:>10} {:>7}\n", "runtime", "coarsen", "tasks", "made in",
+               "factor", "", "solves", "");
+    for (const auto& c : contenders_)
+      fmt::print("{:<11} {:<26} {:>9} {:>7.1f} ms  {:>7.2f} ms {:>7}  {:>7.2f} ms {:>7}{}\n", c->runtime,
+                 c->coarsen == c->chosen ? c->coarsen : c->coarsen + ": " + c->chosen, c->tasks, c->make_seconds * 1e3,
+                 c->factor_seconds() * 1e3, speedup(&contender::factor_seconds, *c), c->solve_seconds() * 1e3,
+                 speedup(&contender::solve_seconds, *c), c->verified ? "" : "  DIFFERS");
+    fmt::print("\n");
     std::fflush(stdout);
   }
 
@@ -230,8 +271,11 @@ class comparison {
 };
 
 bool run(const options& o) {
+  if (o.memory == "interleave" && !weir::bench::interleave_memory())
+    throw matrix_error("--memory interleave: the system refuses to interleave memory");
 #ifdef WEIR_WITH_PETSC
-  weir::bench::petsc::session session;
+  std::optional<weir::bench::petsc::session> session;
+  if (has(o.runtimes, "petsc")) session.emplace();  // it needs files that a guest has not
 #endif
   const matrix natural = o.matrix.ends_with(".mtx") ? read_matrix_market(o.matrix) : generate(o.matrix);
   const matrix a = permute(natural, order_rows(natural, parse_ordering(o.order)));
@@ -258,9 +302,12 @@ int main(int argc, char** argv) {
   app.add_option("--runtime", o.runtimes, "Which of them, beside the sequential program")
       ->delimiter(',')
       ->check(weir::bench::one_of({"petsc", "weir", "onetbb", "openmp", "levels"}));
+  app.add_option("--memory", o.memory, "Where rows and vectors lie: first-touch, or interleave")
+      ->check(weir::bench::one_of({"first-touch", "interleave"}));
   app.add_option("--policy", o.policy, "Policy of weir");
   app.add_option("--workers", o.workers, "Threads of each")->transform(weir::bench::whole_number(1, 1 << 16));
   app.add_option("--repeat", o.repeat, "Rounds; medians count")->transform(weir::bench::whole_number(1, 100000));
+  app.add_flag("--alone", o.alone, "No sequential program beside them; its times are null");
   app.add_flag("--json", o.json, "A JSON object a line");
   if (const auto status = weir::bench::parse(app, "solver-tasks", argc, argv)) return *status;
   try {

@@ -131,6 +131,13 @@ class Runs(InFolder):
         self.assertEqual(times["series"][1]["values"][1], None)
         self.assertAlmostEqual(speedups["series"][0]["values"][0]["high"], 1)
 
+    def test_lines_by_what_another_field_says(self):
+        where = 'where = {experiment = "first", kernel = ["two", "{wanted}"]}'
+        self.plan(PLAN.replace('where = {experiment = "first"}', where)
+                  .replace('"b=1"}', '"b=1", wanted = "one"}').replace('kernel = "two"', 'kernel = "three"'))
+        times, _ = json.loads(self.eval("--json").stdout)["charts"]
+        self.assertEqual(times["groups"], ["one"])
+
     def test_the_report_draws_the_same(self):
         self.eval()
         done = subprocess.run([WEIR, "report", self.results, "-o", self.folder / "page.html"], capture_output=True, text=True, check=False)

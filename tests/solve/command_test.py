@@ -180,6 +180,18 @@ class Runs(InFolder):
         self.assertGreater(j["solve_seconds"], 0)
         self.assertNotIn("residual", weir("--matrix", "cube:10", "--method", "none").stdout)
 
+    def test_tasks_alone(self):
+        j = self.solved("--matrix", "cube:10", "--method", "none", "--alone")
+        self.assertGreater(min(j["factor_seconds"], j["solve_seconds"]), 0)
+        for what in ["factor", "solve", "read_bytes"]:
+            self.assertIsNone(j[f"sequential_{what}_seconds"], what)
+        self.assertIsNone(j["read_bytes_seconds"])
+        report = self.path("r.html")
+        table = weir("--matrix", "cube:10", "--alone", "--report", report).stdout
+        self.assertRegex(table, r"(?m)^triangular solves +[\d.]+ \w+ *$")
+        for text in [table, pathlib.Path(report).read_text()]:
+            self.assertNotRegex(text, r"reading|which is|[\d.]x\b")
+
     def test_solution_of_a_file(self):
         out = self.path("x.mtx")
         rhs = self.file("%%MatrixMarket matrix array real general\n3 1\n7\n10\n20\n", "b.mtx")

@@ -34,12 +34,12 @@ inline std::optional<std::string> filled_from(const nlohmann::ordered_json& line
   return text;
 }
 
-// Does the line have these fields? A list means one of its values.
+// Does the line have these fields? A list means one of its values; a value may have the line's other fields in braces.
 inline bool has_fields(const nlohmann::ordered_json& line, const nlohmann::ordered_json& where) {
   return std::ranges::all_of(where.items(), [&](const auto& wanted) {
     const auto field = line.find(wanted.key());
     if (field == line.end()) return false;
-    const auto equal = [&](const auto& value) { return field_text(value) == field_text(*field); };
+    const auto equal = [&](const auto& value) { return filled_from(line, field_text(value)) == field_text(*field); };
     return wanted.value().is_array() ? std::ranges::any_of(wanted.value(), equal) : equal(wanted.value());
   });
 }

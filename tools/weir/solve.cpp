@@ -1,10 +1,10 @@
 // weir solve: from options to a solution. Everything that can be checked is checked before anything is computed.
 #include "solve.hpp"
 
-#include "solve_memory.hpp"
 #include "solve_report.hpp"
 
 #include <bench/common/counters.hpp>
+#include <bench/common/interleaved_memory.hpp>
 #include <bench/common/io/file.hpp>
 #include <bench/common/median.hpp>
 #include <bench/common/output.hpp>
@@ -37,7 +37,7 @@ struct solve_options {
   std::string order = "natural", method = "gmres", policy, memory, coarsen = "auto";
   int level = 0, workers = 0, restart = 30, iterations = 1000, repeat = 3;
   double tolerance = 1e-8, shift = 0;
-  bool json = false, counters = false;
+  bool json = false, alone = false, counters = false;
 };
 
 // The line that is overwritten while iterations go on; nothing where standard error is no terminal.
@@ -125,7 +125,8 @@ class solving {
     // Files that cannot be written are found before the work. The solution's is tried and given up again.
     if (!options_.output.empty()) bench::replacement_file tried(options_.output);
     if (!options_.report.empty()) report_.emplace(options_.report);
-    if (options_.memory == interleave && !interleave_memory()) throw matrix_error("--memory interleave: the system refuses to interleave memory");
+    if (options_.memory == interleave && !bench::interleave_memory())
+      throw matrix_error("--memory interleave: the system refuses to interleave memory");
     if (options_.counters) count();   // before the workers, which inherit the counters
     runtime_options o;
     o.workers = options_.workers;
@@ -209,7 +210,8 @@ class solving {
 
   // By turns, so that a disturbance hits both; the median of each. The parallel one first: who writes the factors for the
   // first time decides where they lie. Then in turns who is first, because what follows the other finds caches filled
-  // otherwise; but in the last round, whose regions weir emulate sees in this order.
+  // otherwise; but in the last round, whose regions weir emulate sees in this order. With --alone
+  // there is only the parallel one.
   template <region Parallel>
   void compare(double& parallel, const std::function<void()>& in_parallel, double& sequential,
                const std::function<void()>& in_sequence) {
@@ -218,10 +220,11 @@ class solving {
       const bool last = r + 1 == options_.repeat;
       const bool parallel_first = r % 2 == 0 || last;
       if (parallel_first) times[0].push_back(seconds_of_region<Parallel>(last, in_parallel));
-      times[1].push_back(seconds_of_region<region{Parallel + 1}>(last, in_sequence));
+      if (!options_.alone) times[1].push_back(seconds_of_region<region{Parallel + 1}>(last, in_sequence));
       if (!parallel_first) times[0].push_back(seconds_of_region<Parallel>(last, in_parallel));
     }
-    parallel = bench::median(times[0]), sequential = bench::median(times[1]);
+    parallel = bench::median(times[0]);
+    if (!options_.alone) sequential = bench::median(times[1]);
   }
 
   template <region Number, class F>
@@ -242,6 +245,7 @@ class solving {
     compare<solve_region>(facts_.solve_seconds, [&] { tasks_->solve(*rt_, *factors_, b_, x); }, facts_.sequential_solve_seconds, [&] { factors_->solve(b_, x); });
     // b is read, x written by the forward solve, and read and written by the backward one.
     facts_.solve_bytes = factors_->bytes() + 4 * b_.size() * sizeof(double);
+    if (options_.alone) return;
     array<double> bytes(facts_.solve_bytes / sizeof(double));
     parallel_for(*rt_, bytes, [](double& v) { v = 1; });
     volatile double sum = 0;
@@ -346,6 +350,8 @@ std::shared_ptr<const int> add_solve_command(CLI::App& app) {
   solve->add_option("--repeat", o->repeat, "Factorisations and triangular solves timed, of each kind")
       ->transform(bench::whole_number(1, 1000000))
       ->type_name("R");
+  solve->add_flag("--alone", o->alone,
+                  "Time the tasks alone: neither one row after the other, nor merely reading as many bytes");
   solve->add_option("-o,--output", o->output, "File for the solution")->type_name("x.mtx");
   solve->add_option("--report", o->report, "File for a page with a plot of the residuals")->type_name("FILE");
   solve->add_flag("--counters", o->counters, "Count lines from memory and instructions with the processor's counters");

@@ -67,10 +67,20 @@ struct comparison {
   double sequential, parallel;
 };
 
+// What was not measured is left out.
 std::vector<comparison> comparisons_of(const solve_facts& f) {
-  return {{"factorisation", f.sequential_factor_seconds, f.factor_seconds},
-          {"triangular solves", f.sequential_solve_seconds, f.solve_seconds},
-          {"reading their bytes", f.sequential_read_bytes_seconds, f.read_bytes_seconds}};
+  std::vector<comparison> all = {{"factorisation", f.sequential_factor_seconds, f.factor_seconds},
+                                 {"triangular solves", f.sequential_solve_seconds, f.solve_seconds}};
+  if (f.read_bytes_seconds > 0)
+    all.push_back({"reading their bytes", f.sequential_read_bytes_seconds, f.read_bytes_seconds});
+  return all;
+}
+
+std::string sequential_duration(const comparison& c) { return c.sequential > 0 ? duration(c.sequential) : ""; }
+std::string speedup(const comparison& c) { return c.sequential > 0 ? speedup(c.sequential, c.parallel) : ""; }
+
+nlohmann::ordered_json if_measured(double seconds) {
+  return seconds > 0 ? nlohmann::ordered_json(seconds) : nlohmann::ordered_json();
 }
 
 std::string bandwidth(std::size_t bytes, double seconds) { return fmt::format("{:.1f} GB/s", ratio(static_cast<double>(bytes), seconds) * 1e-9); }
@@ -147,7 +157,9 @@ std::string to_table(const solve_facts& f) {
   for (const line& l : lines_of(f)) width = std::max(width, l.value.size());
   for (const line& l : lines_of(f)) s += l.time.empty() ? fmt::format("{:<9} {}\n", l.what, l.value) : fmt::format("{:<9} {:<{}}  {:>10}\n", l.what, l.value, width, l.time);
   s += fmt::format("\n{:<20} {:>11} {:>11}\n", "", "sequential", workers_of(f));
-  for (const comparison& c : comparisons_of(f)) s += fmt::format("{:<20} {:>11} {:>11} {:>7}\n", c.what, duration(c.sequential), duration(c.parallel), speedup(c.sequential, c.parallel));
+  for (const comparison& c : comparisons_of(f))
+    s += fmt::format("{:<20} {:>11} {:>11} {:>7}\n", c.what, sequential_duration(c), duration(c.parallel), speedup(c));
+  if (f.read_bytes_seconds == 0) return s;
   return s + fmt::format("{:<20} {:>11} {:>11}\n", "which is", bandwidth(f.solve_bytes, f.sequential_read_bytes_seconds), bandwidth(f.solve_bytes, f.read_bytes_seconds));
 }
 
@@ -157,8 +169,13 @@ std::string to_json(const solve_facts& f) {
       {"ilu", f.level}, {"factor_nonzeros", f.factor_nonzeros}, {"symbolic_seconds", f.symbolic_seconds}, {"shifted_pivots", f.shifted_pivots},
       {"policy", f.policy}, {"workers", f.workers}, {"coarsen", f.coarsen}, {"tasks", f.tasks}, {"edges", f.edges}, {"aggregated_tasks", f.aggregated_tasks}, {"aggregate_seconds", f.aggregate_seconds},
       {"nodes", f.nodes}, {"memory", f.memory}, {"pages", {{"moved", f.pages.moved}, {"there", f.pages.there}, {"promised", f.pages.promised}, {"refused", f.pages.refused}}},
-      {"factor_seconds", f.factor_seconds}, {"sequential_factor_seconds", f.sequential_factor_seconds}, {"solve_seconds", f.solve_seconds}, {"sequential_solve_seconds", f.sequential_solve_seconds},
-      {"solve_bytes", f.solve_bytes}, {"read_bytes_seconds", f.read_bytes_seconds}, {"sequential_read_bytes_seconds", f.sequential_read_bytes_seconds},
+      {"factor_seconds", f.factor_seconds},
+      {"sequential_factor_seconds", if_measured(f.sequential_factor_seconds)},
+      {"solve_seconds", f.solve_seconds},
+      {"sequential_solve_seconds", if_measured(f.sequential_solve_seconds)},
+      {"solve_bytes", f.solve_bytes},
+      {"read_bytes_seconds", if_measured(f.read_bytes_seconds)},
+      {"sequential_read_bytes_seconds", if_measured(f.sequential_read_bytes_seconds)},
       {"method", f.method}, {"converged", f.converged}, {"iterations", f.iterations}, {"residual", f.residual}, {"iterate_seconds", f.iterate_seconds}, {"history", f.history}};
   for (const auto& [name, value] : f.factor_counts.fields()) j["factor_" + name] = value;
   for (const auto& [name, value] : f.solve_counts.fields()) j["solve_" + name] = value;
@@ -173,8 +190,13 @@ std::string to_html(const solve_facts& f) {
   s += fmt::format("<p>Residual |b - A x| / |b| by iteration; dashed: the tolerance, {:g}.</p>\n<table>\n", f.tolerance);
   for (const line& l : lines_of(f)) s += fmt::format("<tr><td>{}<td>{}<td class='n'>{}\n", l.what, escaped(l.value), l.time);
   s += fmt::format("</table>\n<table>\n<tr><th><th class='n'>sequential<th class='n'>{}<th>\n", workers_of(f));
-  for (const comparison& c : comparisons_of(f)) s += fmt::format("<tr><td>{}<td class='n'>{}<td class='n'>{}<td class='n'>{}\n", c.what, duration(c.sequential), duration(c.parallel), speedup(c.sequential, c.parallel));
-  s += fmt::format("<tr><td>which is<td class='n'>{}<td class='n'>{}<td>\n", bandwidth(f.solve_bytes, f.sequential_read_bytes_seconds), bandwidth(f.solve_bytes, f.read_bytes_seconds));
+  for (const comparison& c : comparisons_of(f))
+    s += fmt::format("<tr><td>{}<td class='n'>{}<td class='n'>{}<td class='n'>{}\n", c.what, sequential_duration(c),
+                     duration(c.parallel), speedup(c));
+  if (f.read_bytes_seconds > 0)
+    s += fmt::format("<tr><td>which is<td class='n'>{}<td class='n'>{}<td>\n",
+                     bandwidth(f.solve_bytes, f.sequential_read_bytes_seconds),
+                     bandwidth(f.solve_bytes, f.read_bytes_seconds));
   return s + "</table>\n</html>\n";
 }
 
