@@ -7,19 +7,20 @@ A table stands between two comments, the first of which says which figure of whi
 
 pact16-opteron-64.jsonl.xz in results/ beside the document holds the lines that weir eval wrote; "Figure 7" is how the
 title of one of their figures begins. WEIR, a weir command, draws the figures. Groups go down, series across; of several
-runs the median and the sample standard deviation are shown. --check changes nothing, and fails if a table is not what
-its results make.
+runs the median and the sample standard deviation are shown. "Figure 7; with means" adds a line with the mean of each
+series that has all groups. --check changes nothing, and fails if a table is not what its results make.
 """
 import argparse
 import json
 import lzma
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 
-BEGIN, END = "<!-- table ", "<!-- end of table -->"
+BEGIN, END, MEANS = "<!-- table ", "<!-- end of table -->", "; with means"
 TABLE = re.compile(BEGIN + r"(?P<results>[\w.-]+): (?P<figure>[^\n]*?) -->\n((?!<!-- table ).)*?" + END, re.DOTALL)
 
 
@@ -76,12 +77,22 @@ def runs(chart):
     return f"\nMedians of {count} runs ± their standard deviation{', in points' if chart['unit'] == 'share' else ''}.\n"
 
 
-def table(chart):
+def mean_of(series):
+    """Of medians, without a deviation; None where a group is missing."""
+    if any(v is None for v in series["values"]):
+        return None
+    return {"median": statistics.fmean(v["median"] for v in series["values"]), "deviation": None}
+
+
+def table(chart, with_means):
     series = [s for s in chart["series"] if any(v is not None for v in s["values"])]
     lines = ["| | " + " | ".join(s["name"] for s in series) + " |", "| --- |" + " ---: |" * len(series)]
-    for i, group in enumerate(chart["groups"]):
-        cells = [shown(s["values"][i], chart["unit"]) if s["values"][i] is not None else "" for s in series]
-        lines.append(f"| {group} |" + "".join(f" {c} |" if c else " |" for c in cells))
+    rows = [(group, [s["values"][i] for s in series]) for i, group in enumerate(chart["groups"])]
+    if with_means:
+        rows.append(("mean", [mean_of(s) for s in series]))
+    for name, values in rows:
+        cells = ["" if v is None else shown(v, chart["unit"]) for v in values]
+        lines.append(f"| {name} |" + "".join(f" {c} |" if c else " |" for c in cells))
     return "\n".join(lines) + "\n"
 
 
@@ -94,7 +105,7 @@ def redrawn(weir, document, text):
     known = {}
 
     def made(found):
-        results, figure = found["results"], found["figure"]
+        results, figure = found["results"], found["figure"].removesuffix(MEANS)
         if results not in known:
             known[results] = figures_in(weir, document.parent / "results" / (results + ".jsonl.xz"))
         charts = known[results]
@@ -102,7 +113,8 @@ def redrawn(weir, document, text):
         if len(fit) != 1:
             titles = "; ".join(c["title"] for c in charts)
             raise Wrong(f"{document}: {len(fit)} figures of {results} begin with \"{figure}\"; there are {titles}")
-        return f"<!-- table {results}: {figure} -->\n\n{table(fit[0])}{runs(fit[0])}\n<!-- end of table -->"
+        made_of = table(fit[0], found["figure"].endswith(MEANS))
+        return f"<!-- table {results}: {found['figure']} -->\n\n{made_of}{runs(fit[0])}\n<!-- end of table -->"
 
     return TABLE.sub(made, text)
 

@@ -68,6 +68,14 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.run_tables().returncode, 0)
         self.assertEqual(self.document.read_text(encoding="utf-8"), text)
 
+    def test_means(self):
+        self.document.write_text(PLACES.replace("Figure 2 -->", "Figure 2; with means -->"), encoding="utf-8")
+        self.keep([*LINES, {**LINES[4], "time_ms": 2}])
+        self.assertEqual(self.run_tables().returncode, 0)
+        text = self.document.read_text(encoding="utf-8")
+        self.assertIn("| a | 1.00 ± 0.12 | 2.00 |\n| b | 1.56 ± 1.33 | |\n| mean | 1.28 | |\n", text)
+        self.assertEqual((self.run_tables("--check").returncode, text.count("| mean ")), (0, 1))
+
     def test_that_differ_are_found(self):
         self.assertEqual(self.run_tables().returncode, 0)
         text = self.document.read_text(encoding="utf-8")
