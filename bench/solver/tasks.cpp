@@ -275,7 +275,7 @@ bool run(const options& o) {
     throw matrix_error("--memory interleave: the system refuses to interleave memory");
 #ifdef WEIR_WITH_PETSC
   std::optional<weir::bench::petsc::session> session;
-  if (has(o.runtimes, "petsc")) session.emplace();  // it needs files that a guest has not
+  if (has(o.runtimes, "petsc")) session.emplace();  // it needs files that a guest does not have
 #endif
   const matrix natural = o.matrix.ends_with(".mtx") ? read_matrix_market(o.matrix) : generate(o.matrix);
   const matrix a = permute(natural, order_rows(natural, parse_ordering(o.order)));
