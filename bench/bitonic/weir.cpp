@@ -155,8 +155,8 @@ class program final : public instance {
 
   void prepare(runtime& rt) override {
     tasks_ = std::make_unique<Tasks>(rt, plan_, options_.pages);
-    if constexpr (loads_and_stores)
-      if (options_.load_store) return tasks_->fill_global();
+    if constexpr (can_load_and_store)
+      if (loads_and_stores()) return tasks_->fill_global();
     fill_by_chunks(rt, chunking::of(plan_.blocks(), 1, rt.workers()), [&](std::size_t first, std::size_t last) {
       for (std::size_t b = first; b < last; b++) tasks_->fill(b);
     });
@@ -186,7 +186,8 @@ class program final : public instance {
   std::uint64_t live_bytes() const override { return plan_.blocks() * plan_.block * sizeof(std::uint64_t); }
 
  private:
-  static constexpr bool loads_and_stores = std::is_same_v<Tasks, private_tasks>;
+  static constexpr bool can_load_and_store = std::is_same_v<Tasks, private_tasks>;
+  bool loads_and_stores() const { return can_load_and_store && options_.load_store; }
 
   // Blocks [first, last) at one step of the network; pairs are created with their lower block.
   void create_exchanges(std::size_t stage, std::size_t distance, std::size_t first, std::size_t last) {
@@ -195,14 +196,14 @@ class program final : public instance {
   }
   void create_sorts(std::size_t first, std::size_t last) {
     for (std::size_t b = first; b < last; b++) {
-      if constexpr (loads_and_stores)
-        if (options_.load_store) tasks_->load(b);
+      if constexpr (can_load_and_store)
+        if (loads_and_stores()) tasks_->load(b);
       tasks_->sort(b);
     }
   }
   void create_stores(std::size_t first, std::size_t last) {
-    if constexpr (loads_and_stores)
-      for (std::size_t b = first; options_.load_store && b < last; b++) tasks_->store(b);
+    if constexpr (can_load_and_store)
+      for (std::size_t b = first; b < last; b++) tasks_->store(b);
   }
   // The end of a stage, from this distance on: blocks in one run of 2 * distance need no other block any more.
   void create_rest(std::size_t stage, std::size_t distance, std::size_t first, std::size_t last) {
@@ -214,7 +215,7 @@ class program final : public instance {
     const std::size_t n = plan_.blocks();
     create_sorts(0, n);
     for (std::size_t stage = 2; stage <= n; stage *= 2) create_rest(stage, stage / 2, 0, n);
-    create_stores(0, n);
+    if (loads_and_stores()) create_stores(0, n);
   }
 
   // A chunk is a power of two of blocks. Steps between chunks have a control task for each pair of chunks, what happens
@@ -237,7 +238,8 @@ class program final : public instance {
       for (std::size_t c = 0; c < chunks; c++)
         rt.spawn(control, inout(created[c]), [this, stage, distance, c, length](auto) { create_rest(stage, distance, c * length, (c + 1) * length); });
     }
-    for (std::size_t c = 0; options_.load_store && c < chunks; c++)
+    if (!loads_and_stores()) return;
+    for (std::size_t c = 0; c < chunks; c++)
       rt.spawn(control, inout(created[c]),
                [this, c, length](auto) { create_stores(c * length, (c + 1) * length); });
   }
@@ -254,10 +256,12 @@ void complete(configuration& c) {
   if (c.size[0] > max_elements || c.block[0] > max_elements) throw input_error("bitonic: --size and --block: more than 2^60 numbers cannot be sorted");
 }
 
-// Every block, the version being written, and what it is loaded from and stored to, padding included; the sequential program's numbers and the two results.
+// Every block, the version being written, and what it is loaded from and stored to, padding included; the sequential
+// program's numbers and the two results.
 std::uint64_t memory_bytes(const configuration& c) {
   const std::uint64_t padded = saturating_multiply(plan::blocks_of(c.size[0], c.block[0]), c.block[0]);
-  return saturating_add(saturating_multiply(padded, 5 * sizeof(std::uint64_t)), saturating_multiply(c.size[0], 2 * sizeof(std::uint64_t)));
+  return saturating_add(saturating_multiply(padded, 5 * sizeof(std::uint64_t)),
+                        saturating_multiply(c.size[0], 2 * sizeof(std::uint64_t)));
 }
 
 }  // namespace

@@ -336,7 +336,13 @@ kernel blur_roberts() {
   k.name = "blur-roberts";
   k.description = "Gaussian blur, then Roberts cross edge detection, of a grey image; a PNG or made up";
   k.size_meaning = k.block_meaning = "ROWSxCOLUMNS";
-  k.uses = {.parallel_control = true, .creators = true, .shared = true, .own = true, .load_store = true, .input = true, .output = true};
+  k.uses = {.parallel_control = true,
+            .creators = true,
+            .shared = true,
+            .own = true,
+            .load_store = true,
+            .input = true,
+            .output = true};
   k.defaults.size = {2048, 2048};
   k.defaults.block = {64, 256};
   k.complete = load_picture;

@@ -314,8 +314,8 @@ class program final : public instance {
     const point_source source(options_);
     tasks_ = std::make_unique<Tasks>(rt, plan_, options_.pages);
     tasks_->fill_centroids(source);
-    if constexpr (loads_and_stores)
-      if (options_.load_store) return tasks_->fill_global(source);
+    if constexpr (can_load_and_store)
+      if (loads_and_stores()) return tasks_->fill_global(source);
     fill_by_chunks(rt, chunks(rt), [&](std::size_t first, std::size_t last) {
       for (std::size_t b = first; b < last; b++) tasks_->fill(source, b);
     });
@@ -345,17 +345,21 @@ class program final : public instance {
   std::uint64_t live_bytes() const override { return plan_.points * plan_.s.dimensions * sizeof(float); }
 
  private:
-  static constexpr bool loads_and_stores = std::is_same_v<Tasks, private_tasks>;
+  static constexpr bool can_load_and_store = std::is_same_v<Tasks, private_tasks>;
+  bool loads_and_stores() const { return can_load_and_store && options_.load_store; }
 
   chunking chunks(runtime& rt) const { return chunking::of(plan_.blocks(), 1, rt.workers()); }
 
   // What is done in iteration t, from 1 on, with blocks [first, last); after the last one: with their labels.
   void create_blocks(int t, std::size_t first, std::size_t last) {
-    if constexpr (loads_and_stores)
-      for (std::size_t b = first; options_.load_store && t == 1 && b < last; b++) tasks_->load(b);
-    for (std::size_t b = first; b < last; b++) t <= options_.iterations ? tasks_->assign(b) : tasks_->label(b);
-    if constexpr (loads_and_stores)
-      for (std::size_t b = first; options_.load_store && t > options_.iterations && b < last; b++) tasks_->store(b);
+    const bool labels = t > options_.iterations;
+    if constexpr (can_load_and_store)
+      if (loads_and_stores() && t == 1)
+        for (std::size_t b = first; b < last; b++) tasks_->load(b);
+    for (std::size_t b = first; b < last; b++) labels ? tasks_->label(b) : tasks_->assign(b);
+    if constexpr (can_load_and_store)
+      if (loads_and_stores() && labels)
+        for (std::size_t b = first; b < last; b++) tasks_->store(b);
   }
 
   void create_all() {

@@ -28,7 +28,8 @@ verification program<Dimensions, Method>::verify(const std::any& expected) const
 
 namespace {
 
-// Two arrays and the version being written, one to load from and one to store to, and for the sequential program's one or two arrays and the two results.
+// Two arrays and the version being written, one to load from and one to store to, and for the sequential program's one
+// or two arrays and the two results.
 template <int Dimensions, method Method>
 std::uint64_t memory_bytes(const configuration& c) {
   constexpr std::uint64_t arrays = Method == method::jacobi ? 9 : 7;
@@ -42,7 +43,12 @@ kernel describe() {
   static constexpr std::string_view meaning[] = {"ELEMENTS", "ROWSxCOLUMNS", "PLANESxROWSxCOLUMNS"};
   kernel k;
   k.size_meaning = k.block_meaning = meaning[Dimensions - 1];
-  k.uses = {.iterations = true, .parallel_control = true, .creators = true, .shared = true, .own = true, .load_store = true};
+  k.uses = {.iterations = true,
+            .parallel_control = true,
+            .creators = true,
+            .shared = true,
+            .own = true,
+            .load_store = true};
   k.memory_bytes = memory_bytes<Dimensions, Method>;
   return k;
 }
