@@ -49,6 +49,7 @@ class choosing : public testing::Test {
  protected:
   choosing() {
     lasting_1_ms.note(detail::task_length::long_, 1'000'000);
+    lasting_6_us.note(detail::task_length::short_, 6'000);
     asked.object->begin(v.seen());
   }
   static constexpr std::uintptr_t array = std::uintptr_t{1} << 40;
@@ -67,7 +68,7 @@ class choosing : public testing::Test {
 
   memory::regions known{os::pretended_memory(), {0, 1, 2, 3}};
   test_view v{machine::synthetic(4, 1)};
-  detail::task_ops lasting_1_ms{nullptr, nullptr};
+  detail::task_ops lasting_1_ms{nullptr, nullptr}, lasting_6_us{nullptr, nullptr};
   chosen asked = parse("auto");
 };
 
@@ -120,6 +121,27 @@ TEST_F(choosing, says_what_it_has_planned) {
   EXPECT_EQ(asked.object->window(), 0u) << "what comes follows";
   EXPECT_EQ(asked.object->explanation(),
             "node 2 had 100 % of the memory that tasks name: 64 tasks were planned together, their memory moves");
+}
+
+// As if the creator had been interrupted: what is used again is not in the first window.
+TEST_F(choosing, few_tasks_that_leave_memory_are_no_verdict) {
+  lies(0, 16, 2);
+  const auto shown = [&](std::uint64_t count) {
+    std::vector<std::unique_ptr<test_task>> tasks;
+    std::vector<flow::frame*> frames;
+    for (std::uint64_t i = 0; i < count; i++) {
+      tasks.push_back(updates(i % 16));
+      EXPECT_TRUE(joins(*tasks.back()));
+      frames.push_back(tasks.back()->of_function(lasting_6_us).get());
+    }
+    task_window w = window_builder(v.seen(), &known, frames, {}, true).take();
+    asked.object->created(w);
+    return w.moves_memory();
+  };
+  EXPECT_FALSE(shown(20));
+  EXPECT_GT(asked.object->window(), 0u);
+  EXPECT_TRUE(shown(64));
+  EXPECT_EQ(asked.object->window(), 0u);
 }
 
 // Twice as many tasks each time.

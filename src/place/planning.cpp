@@ -386,10 +386,14 @@ void planning::deal_in_order(task_window& w) {
 }
 
 // Enough, for who divides once: what has something in common is divided, or most of what is new is dealt out, and
-// tasks that come can follow it.
+// tasks that come can follow it. That a few tasks leave memory where it lies says little: their creator may have been
+// interrupted before it came to those that use it again.
 void planning::note_placed(const task_window& w) {
   placed_ += w.size();
-  if (how_ == how::once && (!w.links().empty() || placed_ >= enough_per_worker * workers_))
+  const bool leaves_memory = !w.moves_memory() && migrates_ != policy::migration::off &&
+                             std::any_of(w.bonds().begin(), w.bonds().end(), [](const auto& b) { return b.own_memory; });
+  if (how_ == how::once &&
+      ((!w.links().empty() && !leaves_memory) || placed_ >= std::min(window_, enough_per_worker * workers_)))
     over_.store(true, std::memory_order_relaxed);
 }
 
