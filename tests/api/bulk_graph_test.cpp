@@ -173,6 +173,36 @@ TEST(bulk_graph, a_long_task_keeps_nobody_from_the_others) {
   EXPECT_EQ(begun, wide);
 }
 
+// Tasks so short that a worker keeps some to itself, of which one is the head of a chain. How long they take is known
+// by the first ones, before there are two chains.
+TEST(bulk_graph, a_chain_of_short_tasks_does_not_hide_another) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one CPU: nothing runs side by side";
+  constexpr graph::task_id first = 200, length = 2000, second = first + length;
+  arrays a;
+  for (graph::task_id t = 0; t < second + length; t++) {
+    if (t == 0) a.add({});
+    else a.add({t == second ? first - 1 : t - 1});
+  }
+  graph g(a.offsets, a.predecessors);
+  runtime rt({.workers = 2, .machine = "nodes:1 cpus:2"});
+  watchdog dog(60);
+  // The system may let one worker run alone for all of a run; where it is interrupted its tasks seem long, and it keeps
+  // none.
+  int runs = 0, runs_side_by_side = 0;
+  for (; runs < 200 && runs_side_by_side < 10; runs++) {
+    std::atomic<int> begun = 0, ended = 0;
+    bool both_had_begun = false;  // when one ended
+    g.run(rt, [&](graph::task_id t) {
+      if (t == first || t == second) begun++;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(500);
+      while (std::chrono::steady_clock::now() < end) {}
+      if ((t == second - 1 || t == second + length - 1) && ended++ == 0) both_had_begun = begun == 2;
+    });
+    runs_side_by_side += both_had_begun ? 1 : 0;
+  }
+  EXPECT_EQ(runs_side_by_side, 10) << "of " << runs << " runs";
+}
+
 TEST(bulk_graph, something_urgent_does_not_wait_for_the_end) {
   arrays a;
   a.add({});

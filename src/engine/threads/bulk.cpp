@@ -61,8 +61,8 @@ class bulk_worker {
   // Ready tasks that others do not see. More: a short task's share of a frame gets smaller, but more work is invisible.
   static constexpr std::uint32_t most_held = 2 * most_in_frame;
   static constexpr std::uint32_t most_hidden_ns = 1000;
-  // How often the clock is looked at, and whether something urgent waits; 25 ns.
-  static constexpr std::uint32_t first_look = 8, tasks_between_looks = 64;
+  // How often the clock is looked at, and whether something urgent waits, or others wait for tasks; 25 ns.
+  static constexpr std::uint32_t first_look = 8, most_tasks_between_looks = 64, ns_between_looks = 20'000;
 
   void take(const index* tasks, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; i++) held_[i] = tasks[i];
@@ -154,8 +154,15 @@ class bulk_worker {
 
   void look() {
     note_time();
-    next_look_ = executed_ + tasks_between_looks;
+    const std::uint32_t task_ns = run_.task_ns.load(std::memory_order_relaxed);
+    next_look_ = executed_ + std::clamp(ns_between_looks / task_ns, 1u, most_tasks_between_looks);
     leaving_ = !slot_.queues.nothing_urgent();
+    // Little is held, but it may be what most of the graph waits for: of a wavefront the next row.
+    if (!alone_ && count_ > 1 && engine_.scheduler().is_waited_for(slot_.queues, task_ns)) {
+      queues_only_ = true;
+      give_oldest();
+      queues_only_ = false;
+    }
   }
 
   void note_time() {
