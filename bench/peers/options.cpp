@@ -33,6 +33,7 @@ std::vector<std::string_view> with_value(const program_form& f) {
   std::vector<std::string_view> all = {"--size", "--block", "--seed", "--mode", "--init"};
   if (f.iterations) all.push_back("--iterations");
   if (f.defaults.bins != 0) all.insert(all.end(), {"--bins", "--input"});
+  if (f.library) all.push_back("--library");
   return all;
 }
 
@@ -45,8 +46,8 @@ std::vector<std::string_view> with_value(const program_form& f) {
 std::string format_of(int dimensions) { return dimensions == 1 ? "N" : "N|ROWSxCOLUMNS"; }
 
 [[noreturn]] void help(const char* program_name, const program_form& f) {
-  std::printf("usage: %s [--size %s] [--block %s]%s%s [--seed S] [--mode %s] [--init %s] [--verify]\n", program_name,
-              format_of(f.dimensions).c_str(), format_of(f.block_dimensions).c_str(),
+  std::printf("usage: %s%s [--size %s] [--block %s]%s%s [--seed S] [--mode %s] [--init %s] [--verify]\n", program_name,
+              f.library ? " --library FILE" : "", format_of(f.dimensions).c_str(), format_of(f.block_dimensions).c_str(),
               f.iterations ? " [--iterations T]" : "", f.defaults.bins != 0 ? " [--bins B] [--input FILE]" : "",
               joined(f.modes).c_str(), joined(f.inits).c_str());
   std::exit(0);
@@ -58,6 +59,7 @@ void read_option(options& o, const program_form& f, std::string_view option, std
   if (option == "--iterations") o.iterations = static_cast<int>(whole_number(option, value, 1, 1000000));
   if (option == "--bins") o.bins = whole_number(option, value, 1, 1 << 20);
   if (option == "--input") o.input = value;
+  if (option == "--library") o.library = value;
   if (option == "--seed") o.seed = whole_number(option, value, 0, UINT64_MAX);
   if (option == "--mode") o.mode = value;
   if (option == "--init") o.init = value;
@@ -95,6 +97,7 @@ options parse_options(int argc, char** argv, const program_form& f) {
     sized |= option == "--size";
   }
   if (!o.input.empty() && sized) refuse("--size and --input exclude each other: the size is the input's");
+  if (f.library && o.library.empty()) refuse("--library FILE is missing: the library that does the work");
   check_name("--mode", o.mode, f.modes);
   check_name("--init", o.init, f.inits);
   o.interleave = o.init == "interleave";

@@ -19,6 +19,7 @@ struct options {
   int iterations = 20;
   std::size_t bins = 0;
   std::string input;        // a file; empty: made up
+  std::string library;      // that does the work, by its path
   std::uint64_t seed = 1;
   std::string mode;         // one of the program's modes; the first is the default
   std::string init;         // one of the program's, likewise: who writes the arrays first
@@ -34,11 +35,12 @@ struct program_form {
   std::span<const std::string_view> modes, inits = loop_inits;
   int dimensions = 2, block_dimensions = 2;  // numbers of --size and --block; one number may stand for both
   bool iterations = true;                    // are there any?
+  bool library = false;                      // is there one? It must be given then
   options defaults = {};
 };
 
-// Reads --size N|RxC, --block N|RxC, --iterations T, --seed S, --mode M, --init I, --verify, --help; and --bins B and
-// --input FILE where the defaults have bins. Anything else: one line on standard error, and the process ends with
+// Reads --size N|RxC, --block N|RxC, --iterations T, --seed S, --mode M, --init I, --verify, --help; --bins B and
+// --input FILE where the defaults have bins; --library FILE where there is one. Anything else: one line on standard error, and the process ends with
 // status 2.
 options parse_options(int argc, char** argv, const program_form&);
 inline options parse_options(int argc, char** argv, std::span<const std::string_view> modes) {

@@ -1,5 +1,5 @@
 // The numbers in scheduling that are neither measured nor follow from the machine. What each is worth: a sweep over
-// shapes of programs and sizes of machines (docs/decisions/0024-what-the-constants-are-worth.md).
+// shapes of programs and sizes of machines (docs/decisions/0025-what-the-constants-are-worth.md).
 #pragma once
 
 #include <array>

@@ -94,6 +94,10 @@ class Counts(unittest.TestCase):
         few, many = (regions_of(*TWO, "--", PROBE, "fault", str(pages))[0]["page_faults"] for pages in (100, 600))
         self.assertEqual(many - few, 500)
 
+    def test_page_faults_cost_what_they_are_given(self):
+        cheap, dear = (regions_of(*TWO, "--page-fault-ns", ns, "--", PROBE, "fault", "600")[0] for ns in ("0", "100000"))
+        self.assertAlmostEqual((dear["virtual_ms"] - cheap["virtual_ms"]) / (0.1 * dear["page_faults"]), 1, delta=0.1)
+
     def test_moved_pages_and_where_their_lines_come_from_then(self):
         moving, reading = regions_of(*TWO, "--cache-kib", "64", "--", PROBE, "move", "200")
         self.assertEqual(moving["pages_moved"], 200)

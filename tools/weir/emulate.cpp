@@ -34,7 +34,8 @@ struct emulate_options {
   layout_options shape;
   std::uint64_t cache_kib = 1024, shared_cache_kib = 0;
   int scan_ms = 0;
-  double shared_cache_ns = model_config().shared_cache_ns, timeout_s = 600, boot_timeout_s = 0;
+  double shared_cache_ns = model_config().shared_cache_ns, page_fault_ns = model_config().page_fault_ns;
+  double timeout_s = 600, boot_timeout_s = 0;
   std::vector<std::string> files, environment, names, command;
   bool no_mbind = false, no_model = false, numa_balancing = false, roi = false, json = false, fetch_kernel = false;
 };
@@ -167,6 +168,7 @@ int run_emulate(const emulate_options& o) {
     caches.cache_bytes = o.cache_kib << 10;
     caches.shared_cache_bytes = o.shared_cache_kib << 10;
     caches.shared_cache_ns = o.shared_cache_ns;
+    caches.page_fault_ns = o.page_fault_ns;
     run.model = make_config(run.machine, run.shape, caches);
   }
   guest g;
@@ -216,6 +218,9 @@ std::shared_ptr<int> add_emulate_command(CLI::App& app, std::vector<std::string>
       ->capture_default_str();
   emulate->add_option("--shared-cache-ns", o.shared_cache_ns, "latency of a line found there")
       ->check(bench::number_between(0, 1e6))
+      ->capture_default_str();
+  emulate->add_option("--page-fault-ns", o.page_fault_ns, "what a page fault costs beyond the lines that it reads and writes")
+      ->check(bench::number_between(0, 1e9))
       ->capture_default_str();
   emulate->add_option("--file", o.files, "HOST[:/GUEST]: file or folder to copy in, with the libraries it needs")->allow_extra_args(false);
   emulate->add_option("--env", o.environment, "NAME=VALUE: environment variable for the program")->allow_extra_args(false);
