@@ -16,6 +16,8 @@ using namespace weir::bench::factorization;
 
 using dpotrf = void(const char* triangle, const int* order, double* a, const int* stride, int* wrong);
 
+constexpr std::size_t most_rows = std::size_t{1} << 30;  // LAPACK counts them in 32 bits, and bytes fit 64
+
 dpotrf* find_dpotrf(const std::string& library) {
   void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (opened == nullptr) refuse(std::string("--library: ") + ::dlerror());
@@ -67,6 +69,7 @@ int main(int argc, char** argv) {
   const peers::program_form form{.modes = modes, .dimensions = 1, .block_dimensions = 1, .iterations = false,
                                  .library = true, .defaults = {.size = {1, 1536, 1}, .block = {1, 128, 1}}};
   const peers::options o = peers::parse_options(argc, argv, form);
+  if (o.size.rows > most_rows) refuse("--size: expected " + std::to_string(most_rows) + " rows or fewer");
   dpotrf* const library = find_dpotrf(o.library);
   matrix(o).factorize(library);  // it may make its threads with its first call
   const matrix m(o);

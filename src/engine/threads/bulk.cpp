@@ -134,9 +134,9 @@ class bulk_worker {
   }
 
   // It holds them no more before it submits them: what is run at once may give everything away.
-  void give_oldest() {
+  void give_oldest(std::uint32_t most = most_held) {
     index given[most_in_frame];
-    const std::uint32_t n = std::min(count_, at_a_time_);
+    const std::uint32_t n = std::min({count_, at_a_time_, most});
     std::copy_n(held_, n, given);
     count_ -= n;
     std::memmove(held_, held_ + n, count_ * sizeof(index));
@@ -157,10 +157,10 @@ class bulk_worker {
     const std::uint32_t task_ns = run_.task_ns.load(std::memory_order_relaxed);
     next_look_ = executed_ + std::clamp(ns_between_looks / task_ns, 1u, most_tasks_between_looks);
     leaving_ = !slot_.queues.nothing_urgent();
-    // Little is held, but it may be what most of the graph waits for: of a wavefront the next row.
+    // Little is held, but it may be what most of the graph waits for: of a wavefront the next row. Half is kept.
     if (!alone_ && count_ > 1 && engine_.scheduler().is_waited_for(slot_.queues, task_ns)) {
       queues_only_ = true;
-      give_oldest();
+      give_oldest(count_ / 2);
       queues_only_ = false;
     }
   }
