@@ -144,10 +144,8 @@ class scheduler {
   // is told, so that it looks when that is due.
   bool keep(frame* f) { return windows_ != nullptr && windows_->hold(f) && tell_of_window(); }
   void published(slot_queues& self);
-  // Of a worker that keeps ready tasks to itself, which take so long each: whether others have nothing to do, see none
-  // of its, and would not leave such tasks to it.
-  bool is_waited_for(slot_queues& self, std::uint64_t task_ns) const {
-    if (task_ns < static_cast<std::uint64_t>(ground_.tuned.small_ns)) return false;
+  // Of a worker that keeps ready tasks to itself: whether others have nothing to do, and see none of its.
+  bool is_waited_for(slot_queues& self) const {
     if (sleep.searching() + sleep.sleeping() <= 0) return false;
     self.normal.look_again();
     return self.normal.size_at_most() == 0;

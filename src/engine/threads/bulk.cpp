@@ -158,7 +158,7 @@ class bulk_worker {
     next_look_ = executed_ + std::clamp(ns_between_looks / task_ns, 1u, most_tasks_between_looks);
     leaving_ = !slot_.queues.nothing_urgent();
     // Little is held, but it may be what most of the graph waits for: of a wavefront the next row. Half is kept.
-    if (!alone_ && count_ > 1 && engine_.scheduler().is_waited_for(slot_.queues, task_ns)) {
+    if (!alone_ && count_ > 1 && engine_.scheduler().is_waited_for(slot_.queues)) {
       queues_only_ = true;
       give_oldest(count_ / 2);
       queues_only_ = false;
