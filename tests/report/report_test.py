@@ -103,6 +103,14 @@ class Traces(Files):
         worker = json.loads(self.weir("trace", "summary", "t.json", "--json").stdout)["per_worker"][0]
         self.assertEqual((worker["tasks"], worker["busy_ns"], worker["asleep_ns"]), (2, 80000, 20000))
 
+    def test_who_sleeps_before_and_after_all_tasks_does_not_count(self):
+        t = trace(2, 1, 1)
+        t["otherData"]["tasks"] = 1
+        sleeps = [("sleep", 0, 150, "sleep", 2, {}), ("sleep", 160, 10, "sleep", 2, {}), ("t", 100, 100, "task", 1, {"id": "0.200000", "node": 0}), ("sleep", 190, 110, "sleep", 2, {})]
+        t["traceEvents"] = [{"ph": "X", "pid": 1, "tid": tid, "ts": begin, "dur": length, "cat": kind, "name": name, "args": a} for name, begin, length, kind, tid, a in sleeps]
+        workers = json.loads(self.summary_of(t))["per_worker"]
+        self.assertEqual([w["asleep_ns"] for w in workers], [0, 70000])
+
     def run_of(self, slices, workers=2, nodes=1):
         """Summary of a run of (worker, begin, end in ns, fields of the task)."""
         worker_nodes = [w * nodes // workers for w in range(workers)]

@@ -47,13 +47,20 @@ trace_summary::trace_summary(const std::string& path) {
   h.task = [this](const trace_task& t) { add(t); };
   h.sleep = [this](const trace_sleep& s) { add(s); };
   read_trace(path, h);
-  for (std::size_t w = 0; w < workers_.size(); w++) workers_[w].busy_ns -= std::min(workers_[w].busy_ns, asleep_in_tasks_[w]);
+  for (std::size_t w = 0; w < workers_.size(); w++) {
+    worker_totals& its = workers_[w];
+    its.asleep_ns = asleep_in_tasks_[w];
+    if (span_ns() > 0)
+      for (const auto& [begin, end] : sleeps_[w]) its.asleep_ns += std::clamp(last_, begin, end) - std::clamp(first_, begin, end);
+    its.busy_ns -= std::min(its.busy_ns, asleep_in_tasks_[w]);
+  }
 }
 
 void trace_summary::begin(const trace_about& a) {
   about_ = a;
   workers_.resize(static_cast<std::size_t>(a.workers));
   asleep_in_tasks_.resize(workers_.size());
+  sleeps_.resize(workers_.size());
   steps_.resize(workers_.size());
   nested_.resize(workers_.size());
   work_.begin(a);
@@ -97,9 +104,10 @@ std::uint64_t trace_summary::without_nested(int worker, std::uint64_t begin, std
 }
 
 void trace_summary::add(const trace_sleep& s) {
-  worker_totals& w = workers_[static_cast<std::size_t>(s.worker)];
-  w.asleep_ns += s.end - s.begin;
-  if (!s.nested) return;
+  if (!s.nested) {
+    sleeps_[static_cast<std::size_t>(s.worker)].emplace_back(s.begin, s.end);
+    return;
+  }
   without_nested(s.worker, s.begin, s.end, true);
   asleep_in_tasks_[static_cast<std::size_t>(s.worker)] += s.end - s.begin;
 }

@@ -33,7 +33,8 @@ struct task_totals {
 };
 
 struct worker_totals {
-  std::uint64_t tasks = 0, busy_ns = 0, asleep_ns = 0, stolen = 0, pushed = 0;  // busy: in tasks and not asleep in one that waits
+  // Busy: in tasks, and not asleep in one that waits. Asleep: from the first task's begin to the last one's end.
+  std::uint64_t tasks = 0, busy_ns = 0, asleep_ns = 0, stolen = 0, pushed = 0;
 };
 
 // The longest chain of tasks each of which depends on the one before: no number of workers makes the run shorter. Each
@@ -80,6 +81,7 @@ class trace_summary {
   std::vector<std::vector<slice>> nested_;  // by worker: those whose outer task has not come yet
   work_by_worker work_;
   std::vector<std::uint64_t> asleep_in_tasks_;  // by worker
+  std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> sleeps_;  // by worker: begin and end of the others
   const step* find(int worker, std::uint64_t end) const;
   std::uint32_t index_of(std::string_view name);
 
