@@ -189,6 +189,7 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
   if (f->required) {
     note_sender(self, f);
     const int node = f->affinity;  // once it is pushed it may have run, and be gone
+    if (!requires_any_.load(std::memory_order_relaxed)) requires_any_.store(true, std::memory_order_relaxed);
     required_[static_cast<std::size_t>(node)].push(f);
     if (!wake_one_of_node(node))
       for (const int w : workers_of_node(node))
@@ -274,26 +275,30 @@ bool scheduler::push_to_worker(slot_queues& self, ready_task t, int target) {
   return true;
 }
 
+// What nobody else may run comes before what others can take.
 frame* scheduler::take_own(slot_queues& self) {
-  if (policy_.discipline == policy::queues::central) {
-    if (frame* f = central_.pop()) return f;
-  }
-  if (containers_ != nullptr && self.node >= 0) {
-    if (frame* f = required_[static_cast<std::size_t>(self.node)].pop()) return f;
-    if (frame* f = containers_[static_cast<std::size_t>(self.node)].pop()) return f;
-  }
+  if (policy_.discipline == policy::queues::central || containers_ != nullptr)
+    if (frame* f = take_shared(self)) return f;
   if (const ready_task t = self.urgent.pop()) return t.task();
   if (nodes_ > 1)
     if (const ready_task t = self.pushed_urgent.try_pop()) return t.task();
   if (self.node >= 0 && nodes_ > 1)
     if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop_first()) return f;
+  if (frame* f = take_required(self)) return f;
   if (const ready_task t = self.normal.pop()) return t.task();
-  if (self.node >= 0) {
-    if (frame* f = required_[static_cast<std::size_t>(self.node)].pop()) return f;
-    if (nodes_ > 1)
-      if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
-  }
+  if (self.node >= 0 && nodes_ > 1)
+    if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
   return self.pushed.try_pop().task();
+}
+
+frame* scheduler::take_shared(slot_queues& self) {
+  if (frame* f = take_required(self)) return f;
+  if (frame* f = central_.pop()) return f;
+  return containers_ == nullptr || self.node < 0 ? nullptr : containers_[static_cast<std::size_t>(self.node)].pop();
+}
+
+frame* scheduler::take_required(slot_queues& self) {
+  return anything_required_of(self) ? required_[static_cast<std::size_t>(self.node)].pop() : nullptr;
 }
 
 // While the task just taken runs: mostly the thief's next one. Its lines are in the caches of its creator.

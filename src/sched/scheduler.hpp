@@ -218,7 +218,17 @@ class scheduler {
   bool all_queues_empty() const;
   // Tasks that no worker of another node may run.
   bool anything_required_of(const slot_queues& self) const {
-    return self.node >= 0 && !required_[static_cast<std::size_t>(self.node)].empty();
+    return requires_any_.load(std::memory_order_relaxed) && self.node >= 0 &&
+           !required_[static_cast<std::size_t>(self.node)].empty();
+  }
+  // Whether something waits that is run before what a worker has at hand: what is urgent, and what nobody else may run.
+  bool something_comes_first(const slot_queues& self) const {
+    return !self.nothing_urgent() || anything_required_of(self);
+  }
+  // Under queues::nodes: whether this worker's node has a task that comes before one of this rank.
+  bool anything_waits_before(const slot_queues& self, int rank) const {
+    return containers_ != nullptr && self.node >= 0 &&
+           containers_[static_cast<std::size_t>(self.node)].anything_before(rank);
   }
   // Whether there are tasks that this worker alone was told of.
   bool anything_sent_to(const slot_queues& self) const;
@@ -243,6 +253,8 @@ class scheduler {
   policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
   bool push_to_node(slot_queues& self, frame*, int node);
+  frame* take_shared(slot_queues& self);
+  frame* take_required(slot_queues& self);
   bool tell_of_window() {
     if (windows_->is_news()) sleep.wake_any();
     return true;
@@ -275,6 +287,7 @@ class scheduler {
   const place::chosen policy_;
   std::unique_ptr<place::windows> windows_;
   atomic<bool> said_{false};  // that an answer of the policy makes no sense
+  atomic<bool> requires_any_{false};  // there has been a task that requires a node
   const bool routes_all_;  // not only tasks that require a node
   const bool charges_;     // tasks are placed, and thieves of other nodes weigh what it costs to take them
   const move_costs costs_;

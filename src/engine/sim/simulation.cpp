@@ -180,7 +180,7 @@ void simulation::end(int worker) {
   result_.tasks++;
   result_.tasks_of_worker[static_cast<std::size_t>(worker)]++;
   result_.ns = now_ns_;
-  if (next != nullptr && next->priority <= 0 && !q.nothing_urgent()) {
+  if (next != nullptr && next->priority <= 0 && scheduler_.something_comes_first(q)) {
     scheduler_.push_own(q, next);
     next = scheduler_.take_own(q);
   }

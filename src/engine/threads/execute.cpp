@@ -184,7 +184,7 @@ void engine::execute(slot& s, frame* f) {
     run_one(s, f);
     frame* next = s.flow.ready.empty() ? nullptr : scheduler_.accept_ready(s.queues, s.flow.ready, true);
     finished_one(s);
-    if (next != nullptr && next->priority <= 0 && !s.queues.nothing_urgent()) {
+    if (next != nullptr && next->priority <= 0 && scheduler_.something_comes_first(s.queues)) {
       scheduler_.push_own(s.queues, next);
       next = scheduler_.take_own(s.queues);
     }
