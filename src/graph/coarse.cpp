@@ -44,6 +44,15 @@ std::vector<float> coarse_state::weights() const {
   return sums;
 }
 
+std::span<const std::uint8_t> coarse_state::ranks(bool transposed) {
+  std::vector<std::uint8_t>& ranks = ranks_[transposed ? 1 : 0];
+  if (ranks.size() != aggregates.tasks()) {
+    const graphs::lists before = aggregates.before(), after = aggregates.after();
+    ranks = transposed ? graphs::ranks_of(after, before, weights()) : graphs::ranks_of(before, after, weights());
+  }
+  return ranks;
+}
+
 const graphs::own_lists& coarse_state::reversed_members() {
   if (reversed_.item.size() == members.item.size()) return reversed_;
   reversed_ = members;

@@ -3,10 +3,13 @@
 
 #include "graph/aggregate.hpp"
 #include "graph/bulk.hpp"
+#include "graph/ranks.hpp"
 
 #include <weir/detail/scope_state.hpp>
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +42,8 @@ struct coarse_state {
   std::string to_json() const;
   // Cost of every aggregate: the sum of its members'.
   std::vector<float> weights() const;
+  // ranks_of() the aggregates, with the edges or against them. Made when first asked for, 1 byte an aggregate.
+  std::span<const std::uint8_t> ranks(bool transposed);
   // The members of every aggregate from the last to the first, for runs against the edges. Made when first asked for.
   const graphs::own_lists& reversed_members();
 
@@ -54,6 +59,7 @@ struct coarse_state {
 
  private:
   graphs::own_lists reversed_;
+  std::vector<std::uint8_t> ranks_[2];  // with the edges; against them
 };
 
 }  // namespace weir::detail

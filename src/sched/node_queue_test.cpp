@@ -22,6 +22,23 @@ TEST(node_queue, first_in_first_out_and_urgent_before_others) {
   EXPECT_TRUE(q.empty());
 }
 
+TEST(node_queue, what_has_most_behind_it_comes_first) {
+  node_queue q;
+  std::vector<frame> frames(5);
+  const std::int8_t priority[] = {-15, -2, 0, -2, 1};
+  for (std::size_t i = 0; i < frames.size(); i++) frames[i].priority = priority[i];
+  EXPECT_FALSE(q.anything_before(15));
+  for (frame& f : frames) q.push(&f);
+  EXPECT_EQ(q.size(), frames.size());
+  for (const auto& [rank, next] : {std::pair(0, 4), std::pair(1, 2), std::pair(3, 1), std::pair(3, 3), std::pair(16, 0)}) {
+    EXPECT_TRUE(q.anything_before(rank)) << next;
+    EXPECT_EQ(q.pop(), &frames[static_cast<std::size_t>(next)]);
+    EXPECT_FALSE(q.anything_before(-priority[next])) << next;
+  }
+  EXPECT_TRUE(q.empty());
+  EXPECT_TRUE(q.is_valid());
+}
+
 TEST(node_queue, more_than_the_ring_holds_is_kept) {
   node_queue q;
   std::vector<frame> frames(10000);
@@ -52,7 +69,7 @@ TEST(node_queue_stress, every_task_arrives_exactly_once) {
     threads.emplace_back([&, p] {
       for (std::size_t i = 0; i < per_producer; i++) {
         frame& f = frames[p * per_producer + i];
-        f.priority = i % 100 == 0 ? 1 : 0;
+        f.priority = i % 100 == 0 ? 1 : static_cast<std::int8_t>(-static_cast<int>(i % node_queue::ranks));
         q.push(&f);
       }
     });

@@ -128,6 +128,29 @@ TEST(aggregate, keeps_every_dependence_and_makes_no_cycle) {
   }
 }
 
+// Nothing waits for the last ones; what comes before something has at least as much behind it.
+TEST(ranks, follow_the_heaviest_chain) {
+  std::mt19937_64 random(test::new_seed());
+  for (std::size_t i = 0; i < test::effort(300); i++) {
+    const test_graph g = random_graph(random);
+    const std::vector<float> even(g.tasks(), 1);
+    for (const bool transposed_too : {false, true}) {
+      const lists before = transposed_too ? g.after.view() : g.before.view();
+      const lists after = transposed_too ? g.before.view() : g.after.view();
+      const std::vector<std::uint8_t> ranks = ranks_of(before, after, g.weight.empty() ? even : g.weight);
+      ASSERT_EQ(ranks.size(), g.tasks());
+      if (!ranks.empty()) { ASSERT_EQ(*std::ranges::min_element(ranks), 0); }
+      for (index t = 0; t < g.tasks(); t++) {
+        ASSERT_LT(ranks[t], rank_classes);
+        for (const index next : after.of(t)) ASSERT_LE(ranks[t], ranks[next]);
+      }
+    }
+  }
+  const test_graph chain = from({{}, {0}, {1}, {2}});
+  EXPECT_EQ(ranks_of(chain.before.view(), chain.after.view(), std::vector<float>{1, 1, 1, 1}), (std::vector<std::uint8_t>{0, 4, 8, 12}));
+  EXPECT_EQ(ranks_of(chain.before.view(), chain.after.view(), std::vector<float>{1, 0, 0, 7}), (std::vector<std::uint8_t>{0, 2, 2, 2}));
+}
+
 // A binary tree in postorder: children, then their parent.
 std::vector<std::vector<index>> tree(int depth) {
   std::vector<std::vector<index>> before;

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <latch>
+#include <mutex>
 
 namespace weir::test {
 namespace {
@@ -201,6 +202,40 @@ TEST(coarse_graph, is_saved_loaded_and_drawn) {
   std::atomic<int> ran{0};
   back.run(rt, [&](graph::task_id) { ran++; });
   EXPECT_EQ(ran, 16);
+}
+
+// A chain, and as many tasks that nothing waits for and that are the first of the graph. One worker: the other one is held up.
+TEST(coarse_graph, what_has_most_behind_it_is_run_first_where_workers_share_a_queue) {
+  constexpr graph::task_id alone = 60, chain = 60;
+  std::vector<std::size_t> offsets{0};
+  std::vector<graph::task_id> before;
+  for (graph::task_id t = 0; t < alone + chain; t++) {
+    if (t > alone) before.push_back(t - 1);
+    offsets.push_back(before.size());
+  }
+  const graph g(offsets, before);
+  coarse_graph c = aggregate(g, "F(1000)");
+  ASSERT_EQ(c.aggregates(), alone + chain);
+  const watchdog dog(60);
+  runtime rt({.workers = 2, .policy = "node-queues", .machine = "nodes:1 cpus:2"});
+  gate door;
+  rt.spawn([&] { door.pass(); });
+  door.await_arrivals(1);
+  for (const bool transposed : {false, true}) {
+    std::vector<graph::task_id> order;
+    std::mutex m;
+    const auto body = [&](graph::task_id t) {
+      const std::lock_guard guard(m);
+      order.push_back(t);
+    };
+    if (transposed) c.run_transposed(rt, body);
+    else c.run(rt, body);
+    ASSERT_EQ(order.size(), alone + chain);
+    for (std::size_t i = 0; i < chain / 2; i++)
+      EXPECT_EQ(order[i], transposed ? alone + chain - 1 - i : alone + i) << (transposed ? "against the edges" : "");
+  }
+  door.open();
+  rt.wait();
 }
 
 // Two parts and what separates them. Against the edges the parts become ready together, from a worker that has seen nothing

@@ -24,6 +24,7 @@ struct batch {
   index task[most_in_frame];
 };
 static_assert(sizeof(detail::frame) + sizeof(batch) == 128);
+static_assert(graphs::rank_classes == sched::node_queue::ranks);
 
 batch& batch_of(frame* f) { return *std::launder(reinterpret_cast<batch*>(f + 1)); }
 
@@ -75,6 +76,7 @@ class bulk_worker {
     const std::vector<index>& first = run_.way.first();
     range_begin_ = begin;
     range_end_ = end;
+    if (run_.places.rank != nullptr) return spread_range(first);
     while (range_begin_ < range_end_) {
       while (!alone_ && range_end_ - range_begin_ > (takes_long(first[range_begin_]) ? 1 : at_a_time_)) {
         const index middle = range_begin_ + (range_end_ - range_begin_) / 2;
@@ -87,6 +89,18 @@ class bulk_worker {
     }
   }
 
+  // The first tasks differ in rank. Each goes where others look for those that come first.
+  void spread_range(const std::vector<index>& first) {
+    while (range_end_ - range_begin_ > most_in_frame) {
+      const index middle = range_begin_ + (range_end_ - range_begin_) / 2;
+      submit_range(middle, std::exchange(range_end_, middle));
+    }
+    while (range_begin_ < range_end_) {
+      const index t = first[range_begin_++];
+      submit(&t, 1, false, node_of(t));
+    }
+  }
+
   void drain() {
     while (count_ > 0) {
       const index t = held_[--count_];
@@ -94,8 +108,21 @@ class bulk_worker {
         while (count_ > 0) give_oldest();
       execute(t);
       if (++executed_ == next_look_) look();
+      if (run_.places.rank != nullptr && count_ > 0) choose_by_rank();
       while (count_ > (leaving_ ? 0 : most_kept_ + 1)) give_oldest();
     }
+  }
+
+  // What has most behind it is run next, and of equals the nearest; unless more waits behind something that this node's
+  // workers share.
+  void choose_by_rank() {
+    const auto rank_of = [&](index t) { return run_.places.rank[t]; };
+    std::uint32_t foremost = count_ - 1;
+    for (std::uint32_t i = count_ - 1; i-- > 0;)
+      if (rank_of(held_[i]) < rank_of(held_[foremost])) foremost = i;
+    std::rotate(held_ + foremost, held_ + foremost + 1, held_ + count_);
+    if (engine_.scheduler().anything_waits_before(slot_.queues, rank_of(held_[count_ - 1])))
+      while (count_ > 0) give_oldest();
   }
 
   // Aggregates differ in size, some by a factor of a hundred thousand: what waits behind a large one is not hidden.
@@ -123,7 +150,7 @@ class bulk_worker {
 
   // A task that is ready: kept for later, or sent to its node.
   void place(index t) {
-    const int node = run_.places.node == nullptr ? -1 : run_.places.node[t];
+    const int node = node_of(t);
     if (node >= 0 && node != slot_.queues.node) {
       submit(&t, 1, false, node);
       return;
@@ -133,6 +160,8 @@ class bulk_worker {
     held_[count_++] = t;
   }
 
+  int node_of(index t) const { return run_.places.node == nullptr ? -1 : run_.places.node[t]; }
+
   // It holds them no more before it submits them: what is run at once may give everything away.
   void give_oldest(std::uint32_t most = most_held) {
     index given[most_in_frame];
@@ -140,7 +169,7 @@ class bulk_worker {
     std::copy_n(held_, n, given);
     count_ -= n;
     std::memmove(held_, held_ + n, count_ * sizeof(index));
-    submit(given, n, false, run_.places.node == nullptr ? -1 : run_.places.node[given[0]]);
+    submit(given, n, false, node_of(given[0]));
   }
 
   void give_range() {
@@ -156,7 +185,7 @@ class bulk_worker {
     note_time();
     const std::uint32_t task_ns = run_.task_ns.load(std::memory_order_relaxed);
     next_look_ = executed_ + std::clamp(ns_between_looks / task_ns, 1u, most_tasks_between_looks);
-    leaving_ = !slot_.queues.nothing_urgent();
+    leaving_ = engine_.scheduler().something_comes_first(slot_.queues);
     // Little is held, but it may be what most of the graph waits for: of a wavefront the next row. Half is kept.
     if (!alone_ && count_ > 1 && engine_.scheduler().is_waited_for(slot_.queues)) {
       queues_only_ = true;
@@ -175,10 +204,10 @@ class bulk_worker {
     look_at_limits();
   }
 
-  // Until it is known how long tasks take they are held to be long. Tasks with places do not share frames.
+  // Until it is known how long tasks take they are held to be long.
   void look_at_limits() {
     const std::uint32_t ns = run_.task_ns.load(std::memory_order_relaxed);
-    const std::uint32_t hidden = ns == 0 || run_.places.node != nullptr ? 0 : most_hidden_ns / ns;
+    const std::uint32_t hidden = ns == 0 || run_.places.apart() ? 0 : most_hidden_ns / ns;
     at_a_time_ = std::clamp(hidden, 1u, most_in_frame);
     most_kept_ = alone_ ? most_held - 1 : std::min(hidden, most_held - 1);
     if (run_.members.item == nullptr) return;
@@ -226,6 +255,7 @@ frame* bulk_worker::make(slot& s, bulk_run& r, const index* tasks, std::uint32_t
     if (r.scope.claim_failure()) r.scope.note_failure(std::current_exception());
     return nullptr;
   }
+  if (r.places.rank != nullptr && !range) f->priority = static_cast<std::int8_t>(-r.places.rank[tasks[0]]);
   batch& b = *new (f + 1) batch{&r, count, range, {}};
   std::copy_n(tasks, count, b.task);
   return f;

@@ -10,10 +10,15 @@ namespace weir::engine {
 
 class engine;
 
-// Where the tasks of a run should be; null: nowhere in particular.
+// Where the tasks of a run should be, and which of those that are ready come first. By task; null: nowhere in particular,
+// and any.
 struct bulk_places {
-  const std::int16_t* node = nullptr;  // by task; -1: anywhere
+  const std::int16_t* node = nullptr;  // -1: anywhere
   bool required = false;
+  const std::uint8_t* rank = nullptr;  // graphs::ranks_of()
+
+  // Each task is a frame: it has its own node, or its own rank.
+  bool apart() const { return node != nullptr || rank != nullptr; }
 };
 
 // One run. Lives until its scope is complete.

@@ -115,6 +115,10 @@ class engine {
   void start(bulk_run&);
   void check(const detail::graph_state&) const;  // throws usage_error for an affinity that cannot be
   void check(const bulk_places&, std::size_t tasks) const;
+  // Whether several workers share a queue, and so can take what has most behind it first.
+  bool takes_by_rank() const {
+    return scheduler_.worker_count() > 1 && scheduler_.policy().discipline == policy::queues::nodes;
+  }
   // Most waits in a recursion: the calling thread has run all the tasks itself.
   bool is_over(const scope_state& scope) const {
     if (!scope.is_over()) return false;
