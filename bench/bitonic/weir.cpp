@@ -13,12 +13,14 @@
 #include <bench/bitonic/tile.hpp>
 #include <bench/common/check.hpp>
 #include <bench/common/control.hpp>
+#include <bench/common/creator_nodes.hpp>
 #include <bench/common/interleaved_array.hpp>
 #include <bench/common/page_check.hpp>
 #include <bench/common/registry.hpp>
 
 #include <bit>
 #include <limits>
+#include <optional>
 
 namespace weir::bench {
 namespace {
@@ -28,6 +30,7 @@ using block_span = std::span<std::uint64_t>;
 
 constexpr task_options named_load{.name = "load"}, named_store{.name = "store"};
 constexpr task_options named_fill{.name = "fill"}, named_sort{.name = "sort"}, named_exchange{.name = "exchange"}, named_merge{.name = "merge"};
+task_options fill_on(placement where) { return {.name = named_fill.name, .affinity = where}; }
 
 struct plan {
   std::size_t elements, block;
@@ -50,8 +53,8 @@ class private_tasks {
   private_tasks(runtime& rt, const plan& p, page_checker* pages) : rt_(rt), plan_(p), pages_(pages) {
     for (std::size_t b = 0; b < p.blocks(); b++) x_.push_back(rt.make_data<std::uint64_t>(p.block, "block"));
   }
-  void fill(std::size_t b) {
-    rt_.spawn(named_fill, out(x_[b]), [this, b](block_span next) {
+  void fill(std::size_t b, placement where) {
+    rt_.spawn(fill_on(where), out(x_[b]), [this, b](block_span next) {
       plan_.fill(b, next);
       written(pages_, next);
     });
@@ -121,8 +124,8 @@ class shared_tasks {
   shared_tasks(runtime& rt, const plan& p, page_checker*) : rt_(rt), plan_(p), x_(p.blocks() * p.block) {
     for (std::size_t b = 0; b < p.blocks(); b++) tokens_.push_back(rt.make_data<char>(0, "block token"));
   }
-  void fill(std::size_t b) {
-    rt_.spawn(named_fill, out(tokens_[b]), [this, b](auto) { plan_.fill(b, block(b)); });
+  void fill(std::size_t b, placement where) {
+    rt_.spawn(fill_on(where), out(tokens_[b]), [this, b](auto) { plan_.fill(b, block(b)); });
   }
   void sort(std::size_t b) {
     rt_.spawn(named_sort, inout(tokens_[b]), [this, b](auto) { sort_block(block(b), order_of(b, 1)); });
@@ -155,11 +158,14 @@ class program final : public instance {
 
   void prepare(runtime& rt) override {
     tasks_ = std::make_unique<Tasks>(rt, plan_, options_.pages);
+    creators_.emplace(rt, chunks(rt).chunks, options_);
     if constexpr (can_load_and_store)
       if (loads_and_stores()) return tasks_->fill_global();
-    fill_by_chunks(rt, chunking::of(plan_.blocks(), 1, rt.workers()), [&](std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; b++) tasks_->fill(b);
-    });
+    const auto fill = [&](std::size_t first, std::size_t last, placement where = {}) {
+      for (std::size_t b = first; b < last; b++) tasks_->fill(b, where);
+    };
+    if (options_.parallel_control) fill_on_nodes(rt, chunks(rt), *creators_, fill);
+    else fill_by_chunks(rt, chunking::of(plan_.blocks(), 1, rt.workers()), fill);
   }
 
   void run(runtime& rt) override {
@@ -218,35 +224,48 @@ class program final : public instance {
     if (loads_and_stores()) create_stores(0, n);
   }
 
-  // A chunk is a power of two of blocks. Steps between chunks have a control task for each pair of chunks, what happens
-  // inside a chunk has one for the chunk. Empty data, one a chunk, keep them in order as blocks keep the tasks.
+  // Two a worker, or more: a power of two, and so many blocks each.
+  chunking chunks(runtime& rt) const {
+    const std::size_t n = plan_.blocks();
+    return {n, 1, std::min(n, std::bit_ceil(2 * static_cast<std::size_t>(rt.workers())))};
+  }
+  task_options control(std::size_t chunk, int step) const {
+    return {.name = "control", .affinity = creators_->of(chunk, step)};
+  }
+  // Steps between chunks have a control task for each pair of chunks, at the first one of it, what happens inside a chunk
+  // has one for the chunk. Empty data, one a chunk, keep them in order as blocks keep the tasks.
   void create_by_chunks(runtime& rt) {
-    constexpr static task_options control{.name = "control"};
-    const std::size_t n = plan_.blocks(), chunks = std::min(n, std::bit_ceil(2 * static_cast<std::size_t>(rt.workers()))), length = n / chunks;
+    const std::size_t n = plan_.blocks(), chunks = this->chunks(rt).chunks, length = n / chunks;
+    int step = 0;
     std::vector<data<char>> created;
     for (std::size_t c = 0; c < chunks; c++) created.push_back(rt.make_data<char>(std::span<const char>{}, "created"));
-    for (std::size_t c = 0; c < chunks; c++) rt.spawn(control, inout(created[c]), [this, c, length](auto) { create_sorts(c * length, (c + 1) * length); });
+    for (std::size_t c = 0; c < chunks; c++)
+      rt.spawn(control(c, step), inout(created[c]),
+               [this, c, length](auto) { create_sorts(c * length, (c + 1) * length); });
     for (std::size_t stage = 2; stage <= n; stage *= 2) {
       std::size_t distance = stage / 2;
       for (; distance >= length; distance /= 2) {
+        step++;
         for (std::size_t c = 0; c < chunks; c++) {
           const std::size_t first = c * length;
           if (first & distance) continue;
-          rt.spawn(control, inout(created[c]), inout(created[c + distance / length]), [this, stage, distance, first, length](auto, auto) { create_exchanges(stage, distance, first, first + length); });
+          rt.spawn(control(c, step), inout(created[c]), inout(created[c + distance / length]), [this, stage, distance, first, length](auto, auto) { create_exchanges(stage, distance, first, first + length); });
         }
       }
+      step++;
       for (std::size_t c = 0; c < chunks; c++)
-        rt.spawn(control, inout(created[c]), [this, stage, distance, c, length](auto) { create_rest(stage, distance, c * length, (c + 1) * length); });
+        rt.spawn(control(c, step), inout(created[c]), [this, stage, distance, c, length](auto) { create_rest(stage, distance, c * length, (c + 1) * length); });
     }
     if (!loads_and_stores()) return;
     for (std::size_t c = 0; c < chunks; c++)
-      rt.spawn(control, inout(created[c]),
+      rt.spawn(control(c, step + 1), inout(created[c]),
                [this, c, length](auto) { create_stores(c * length, (c + 1) * length); });
   }
 
   configuration options_;
   plan plan_;
   std::unique_ptr<Tasks> tasks_;
+  std::optional<creator_nodes> creators_;
   std::vector<std::uint64_t> result_;
 };
 
@@ -271,7 +290,7 @@ kernel bitonic() {
   k.name = "bitonic";
   k.description = "bitonic sort of 64-bit integers; the number of blocks is padded to a power of two";
   k.size_meaning = k.block_meaning = "ELEMENTS";
-  k.uses = {.parallel_control = true, .shared = true, .load_store = true};
+  k.uses = {.parallel_control = true, .creators = true, .shared = true, .load_store = true};
   k.defaults.size = {std::size_t{1} << 20};
   k.defaults.block = {std::size_t{1} << 14};
   k.complete = complete;

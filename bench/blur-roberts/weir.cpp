@@ -203,7 +203,7 @@ void program::spawn_own_fill(runtime& rt, std::size_t b, placement where) {
 void program::make_chunk(runtime& rt, std::size_t chunk) {
   if (options_.data_in == storage::own)
     return control_->chunks().for_each_run(chunk, [&](std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; b++) spawn_own_fill(rt, b, control_->on_node_of(chunk));
+      for (std::size_t b = first; b < last; b++) spawn_own_fill(rt, b, control_->filled_on(chunk));
     });
   std::vector<std::size_t> numbers;
   std::vector<data<double>> filled;
@@ -216,13 +216,13 @@ void program::make_chunk(runtime& rt, std::size_t chunk) {
   });
   if (options_.load_store) return;
   const auto fill = [this, numbers](std::size_t i, std::span<double> block) { load_block(numbers[i], block); };
-  fill_by_parts(rt, std::span<const data<double>>(filled), fill, control_->on_node_of(chunk));
+  fill_by_parts(rt, std::span<const data<double>>(filled), fill, control_->filled_on(chunk));
 }
 
 // Shared arrays are near nobody. Nobody can be near own memory, but a chunk of it was filled on one node. What is still
 // to be loaded lies nowhere.
 placement program::place_of(std::size_t chunk) const {
-  if (options_.data_in != storage::versions || options_.load_store) return prefer(control_->on_node_of(chunk).node);
+  if (options_.data_in != storage::versions || options_.load_store) return prefer(control_->node_of(chunk));
   return near(image_[control_->chunks().first_block(chunk)]);
 }
 

@@ -2,7 +2,6 @@
 #include <bench/common/parallel_control.hpp>
 
 #include <limits>
-#include <random>
 
 namespace weir::bench {
 
@@ -37,21 +36,12 @@ std::vector<std::size_t> tiling::neighbours(std::size_t chunk, bool also_at_corn
 }
 
 parallel_control::parallel_control(runtime& rt, const tiling& t, const configuration& problem)
-    : tiling_(t), where_created_(problem.where_created), seed_(problem.seed) {
+    : tiling_(t), nodes_(rt, t.chunks(), problem) {
   for (std::size_t c = 0; c < tiling_.chunks(); c++) {
     for (auto& turns : turns_) turns.push_back(rt.make_data<char>(0, "control token"));
     rt.spawn({.name = "control token"}, out(turns_[0][c]), [](auto) {});
-    const std::size_t worker = c * static_cast<std::size_t>(rt.workers()) / tiling_.chunks();
-    nodes_.push_back(rt.node_of_worker(static_cast<int>(worker)));
   }
   rt.wait();
-}
-
-int parallel_control::node_at_random(std::size_t chunk, int iteration) const {
-  std::seed_seq mixed{seed_, std::uint64_t{chunk}, static_cast<std::uint64_t>(iteration)};
-  std::uint32_t drawn[1];
-  mixed.generate(std::begin(drawn), std::end(drawn));
-  return nodes_[drawn[0] % nodes_.size()];
 }
 
 }  // namespace weir::bench

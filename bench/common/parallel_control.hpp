@@ -2,6 +2,7 @@
 // and iteration has a control task that creates the chunk's tasks.
 #pragma once
 
+#include <bench/common/creator_nodes.hpp>
 #include <bench/common/kernel.hpp>
 
 #include <weir/weir.hpp>
@@ -46,18 +47,17 @@ enum class creation_order {
 
 // Control tasks are ordered among themselves by empty data ("tokens"), in the pattern of the tasks they create, so
 // creation runs along the wavefront. Each runs near the memory of its chunk: so do the frames of the tasks it creates,
-// and, where memory comes from the creator's node, what these write. Or elsewhere, to see what that is worth: policies
-// that leave memory with the creator depend on it, and policies that do not should not.
+// and, where memory comes from the creator's node, what these write. Or elsewhere: creator_nodes.hpp.
 class parallel_control {
  public:
   parallel_control(runtime&, const tiling&, const configuration&);
 
-  // Calls make(chunk) in a task per chunk, on the chunk's node. What it makes (data) lies there. Waits for it, and for
-  // the tasks it spawns.
+  // Calls make(chunk) in a task per chunk, on the chunk's node if creators are dealt. What it makes (data) lies there.
+  // Waits for it, and for the tasks it spawns.
   template <class Make>
   void make_chunks(runtime& rt, const Make& make) const {
     for (std::size_t c = 0; c < tiling_.chunks(); c++)
-      rt.spawn({.name = "control", .affinity = on_node_of(c)}, [&, c] { make(c); });
+      rt.spawn({.name = "control", .affinity = filled_on(c)}, [&, c] { make(c); });
     rt.wait();
   }
 
@@ -72,22 +72,13 @@ class parallel_control {
   }
 
   const tiling& chunks() const { return tiling_; }
-  // Each chunk has a worker's node, the same under every policy. An order: its first values are to lie there.
-  placement on_node_of(std::size_t chunk) const {
-    return placed(chunk, 0, [this](std::size_t c) { return require(nodes_[c]); });
-  }
+  placement filled_on(std::size_t chunk) const { return nodes_.filled_on(chunk); }
+  int node_of(std::size_t chunk) const { return nodes_.node_of(chunk); }
 
  private:
-  // By the seed alone, so that all policies have the same: one of the chunks' nodes.
-  int node_at_random(std::size_t chunk, int iteration) const;
   template <class Where>
   placement placed(std::size_t chunk, int iteration, const Where& where) const {
-    switch (where_created_) {
-      case creators::dealt: return where(chunk);
-      case creators::stolen: return {};
-      case creators::scattered: return require(node_at_random(chunk, iteration));
-    }
-    return {};
+    return nodes_.of(chunk, iteration, where(chunk));
   }
   // Before the tasks they create: who is to create more only when he is through with his own keeps the others waiting.
   // In a sweep they would delay the tasks that the wavefront waits for; but not who creates the control tasks.
@@ -118,9 +109,7 @@ class parallel_control {
   }
 
   tiling tiling_;
-  creators where_created_;
-  std::uint64_t seed_;
-  std::vector<int> nodes_;            // by chunk
+  creator_nodes nodes_;
   std::vector<data<char>> turns_[2];  // by chunk: one written per control task
 };
 

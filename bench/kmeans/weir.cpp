@@ -14,6 +14,7 @@
 // In own memory the same arrays are the program's, and tasks name the parts that they work on.
 #include <bench/common/check.hpp>
 #include <bench/common/control.hpp>
+#include <bench/common/creator_nodes.hpp>
 #include <bench/common/interleaved_array.hpp>
 #include <bench/common/own_array.hpp>
 #include <bench/common/page_check.hpp>
@@ -23,6 +24,7 @@
 
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace weir::bench {
 namespace {
@@ -31,6 +33,7 @@ using namespace clustering;
 
 constexpr task_options named_load{.name = "load"}, named_store{.name = "store"};
 constexpr task_options named_fill{.name = "fill"}, named_assign{.name = "assign"}, named_reduce{.name = "reduce"}, named_label{.name = "label"};
+task_options fill_on(placement where) { return {.name = named_fill.name, .affinity = where}; }
 // Everything of the next iteration waits for this one.
 constexpr task_options named_move{.name = "move", .priority = priority::high};
 
@@ -66,8 +69,8 @@ class private_tasks {
     centroids_ = rt.make_data<float>(p.s.centroid_elements(), "centroids");
   }
 
-  void fill(const point_source& source, std::size_t b) {
-    rt_.spawn(named_fill, out(points_[b]), [this, &source, b](std::span<float> points) {
+  void fill(const point_source& source, std::size_t b, placement where) {
+    rt_.spawn(fill_on(where), out(points_[b]), [this, &source, b](std::span<float> points) {
       source.read(plan_.first(b), points);
       written(pages_, points);
     });
@@ -167,8 +170,8 @@ class shared_tasks {
     centroid_token_ = rt.make_data<char>(0, "centroids token");
   }
 
-  void fill(const point_source& source, std::size_t b) {
-    rt_.spawn(named_fill, out(point_tokens_[b]), [this, &source, b](auto) { source.read(plan_.first(b), points(b)); });
+  void fill(const point_source& source, std::size_t b, placement where) {
+    rt_.spawn(fill_on(where), out(point_tokens_[b]), [this, &source, b](auto) { source.read(plan_.first(b), points(b)); });
   }
   void fill_centroids(const point_source& source) {
     rt_.spawn(named_fill, out(centroid_token_), [this, &source](auto) { source.read_initial_centroids(centroids_.span()); });
@@ -233,8 +236,8 @@ class own_tasks {
   }
 
   // Also what the tasks of this block will write, so that all of it comes to lie together.
-  void fill(const point_source& source, std::size_t b) {
-    rt_.spawn(named_fill, out(whole(points(b))), out(whole(labels(b))), out(whole(sums(0, b))),
+  void fill(const point_source& source, std::size_t b, placement where) {
+    rt_.spawn(fill_on(where), out(whole(points(b))), out(whole(labels(b))), out(whole(sums(0, b))),
               [this, &source, b](std::span<float> points, std::span<std::int32_t> labels, std::span<double> sums) {
                 source.read(plan_.first(b), points);
                 std::ranges::fill(labels, 0);
@@ -314,11 +317,14 @@ class program final : public instance {
     const point_source source(options_);
     tasks_ = std::make_unique<Tasks>(rt, plan_, options_.pages);
     tasks_->fill_centroids(source);
+    creators_.emplace(rt, chunks(rt).chunks, options_);
     if constexpr (can_load_and_store)
       if (loads_and_stores()) return tasks_->fill_global(source);
-    fill_by_chunks(rt, chunks(rt), [&](std::size_t first, std::size_t last) {
-      for (std::size_t b = first; b < last; b++) tasks_->fill(source, b);
-    });
+    const auto fill = [&](std::size_t first, std::size_t last, placement where = {}) {
+      for (std::size_t b = first; b < last; b++) tasks_->fill(source, b, where);
+    };
+    if (options_.parallel_control) fill_on_nodes(rt, chunks(rt), *creators_, fill);
+    else fill_by_chunks(rt, chunks(rt), fill);
   }
 
   void run(runtime& rt) override {
@@ -377,22 +383,25 @@ class program final : public instance {
     tasks_->move();
   }
 
-  // One control task a chunk creates its assignments; when all of an iteration have, another creates the tree, and then
-  // the next iteration's may go on. Empty data carry this order.
+  task_options control(std::size_t chunk, int t) const {
+    return {.name = "control", .affinity = creators_->of(chunk, t)};
+  }
+  // One control task a chunk creates its assignments; when all of an iteration have, another creates the tree, on
+  // another node each time, and then the next iteration's may go on. Empty data carry this order.
   void create_by_chunks(runtime& rt) {
-    const task_options control{.name = "control"};
     const chunking c = chunks(rt);
     const data<char> whole = rt.make_data<char>(std::span<const char>{}, "created");
     std::vector<data<char>> part;
     for (std::size_t i = 0; i < c.chunks; i++) part.push_back(rt.make_data<char>(std::span<const char>{}, "created"));
     for (int t = 1; t <= options_.iterations; t++) {
       for (std::size_t i = 0; i < c.chunks; i++)
-        rt.spawn(control, in(whole), out(part[i]),
+        rt.spawn(control(i, t), in(whole), out(part[i]),
                  [this, t, c, i](auto...) { create_blocks(t, c.first_block(i), c.first_block(i + 1)); });
-      rt.spawn(control, in(part), out(whole), [this](auto...) { create_tree(); });
+      rt.spawn(control(static_cast<std::size_t>(t) % c.chunks, t), in(part), out(whole),
+               [this](auto...) { create_tree(); });
     }
     for (std::size_t i = 0; i < c.chunks; i++)
-      rt.spawn(control, in(whole), [this, c, i](auto...) {
+      rt.spawn(control(i, options_.iterations + 1), in(whole), [this, c, i](auto...) {
         create_blocks(options_.iterations + 1, c.first_block(i), c.first_block(i + 1));
       });
   }
@@ -400,6 +409,7 @@ class program final : public instance {
   configuration options_;
   plan plan_;
   std::unique_ptr<Tasks> tasks_;
+  std::optional<creator_nodes> creators_;
   result result_;
 };
 
@@ -435,6 +445,7 @@ kernel kmeans() {
   k.uses = {.iterations = true,
             .clusters = true,
             .parallel_control = true,
+            .creators = true,
             .shared = true,
             .own = true,
             .load_store = true,

@@ -41,7 +41,7 @@ LINES = [
     (BENCH + "--workers 40000", ["--workers 40000", "from 0 to 32767"]),
     (BENCH + "--policy locale", ["locale", "known:", "local"]),
     (BENCH + "--control chaotic", ["--control chaotic", "expected sequential, parallel, stolen or scattered"]),
-    ("bench kmeans --control stolen", ["kmeans has no --control stolen"]),
+    ("bench cholesky --control stolen", ["cholesky has no --control stolen"]),
     (BENCH + "--load-store --shared", ["--load-store needs --memory private"]),
     ("bench cholesky --load-store", ["cholesky has no --load-store"]),
     (BENCH + "--verify=perhaps", ["--verify takes no value"]),

@@ -61,6 +61,7 @@ inline std::uint64_t new_seed() {
   if (const char* text = std::getenv("WEIR_TEST_SEED"); text != nullptr && *text != '\0') seed = std::strtoull(text, nullptr, 10);
   else seed = (std::uint64_t{std::random_device{}()} << 32) ^ std::random_device{}();
   std::printf("seed: WEIR_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  std::fflush(stdout);  // a watchdog ends the process without that
   return seed;
 }
 

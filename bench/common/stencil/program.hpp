@@ -216,7 +216,7 @@ class program : public instance {
     std::vector<data<double>> filled;
     control_->chunks().for_each_run(chunk, [&](std::size_t first, std::size_t last) {
       make_data(rt, first, last);
-      if (options_.data_in != storage::versions) return spawn_fills(rt, first, last, control_->on_node_of(chunk));
+      if (options_.data_in != storage::versions) return spawn_fills(rt, first, last, control_->filled_on(chunk));
       for (std::size_t b = first; b < last; b++) {
         numbers.push_back(b);
         filled.push_back(blocks_[0][b]);
@@ -224,12 +224,12 @@ class program : public instance {
     });
     if (options_.load_store) return;
     const auto fill = [this, numbers](std::size_t i, std::span<double> block) { fill_block(numbers[i], block); };
-    fill_by_parts(rt, std::span<const data<double>>(filled), fill, control_->on_node_of(chunk));
+    fill_by_parts(rt, std::span<const data<double>>(filled), fill, control_->filled_on(chunk));
   }
   // Shared arrays are near nobody: their chunks are with the tokens. Nobody can be near own memory, but a chunk of it
   // was filled on one node. What is still to be loaded lies nowhere.
   placement place_of(std::size_t chunk) const {
-    if (options_.data_in != storage::versions || options_.load_store) return prefer(control_->on_node_of(chunk).node);
+    if (options_.data_in != storage::versions || options_.load_store) return prefer(control_->node_of(chunk));
     return near(blocks_[0][control_->chunks().first_block(chunk)]);
   }
   std::size_t blocks_per_row() const { return grid_.count() / grid_.outer(Dimensions); }
