@@ -113,15 +113,15 @@ class bulk_worker {
     }
   }
 
-  // What has most behind it is run next, and of equals the nearest; unless more waits behind something that this node's
-  // workers share.
+  // The nearest is run next, whose data are in the cache, unless something has more behind it by more than a class: one
+  // that it has made ready as well, or one of those that this node's workers share.
   void choose_by_rank() {
-    const auto rank_of = [&](index t) { return run_.places.rank[t]; };
-    std::uint32_t foremost = count_ - 1;
+    const auto rank_of = [&](index t) { return int{run_.places.rank[t]}; };
+    std::uint32_t next = count_ - 1;
     for (std::uint32_t i = count_ - 1; i-- > 0;)
-      if (rank_of(held_[i]) < rank_of(held_[foremost])) foremost = i;
-    std::rotate(held_ + foremost, held_ + foremost + 1, held_ + count_);
-    if (engine_.scheduler().anything_waits_before(slot_.queues, rank_of(held_[count_ - 1])))
+      if (rank_of(held_[i]) < rank_of(held_[next]) - 1) next = i;
+    std::rotate(held_ + next, held_ + next + 1, held_ + count_);
+    if (engine_.scheduler().anything_waits_before(slot_.queues, rank_of(held_[count_ - 1]) - 1))
       while (count_ > 0) give_oldest();
   }
 
