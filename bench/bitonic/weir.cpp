@@ -230,7 +230,7 @@ class program final : public instance {
     return {n, 1, std::min(n, std::bit_ceil(2 * static_cast<std::size_t>(rt.workers())))};
   }
   task_options control(std::size_t chunk, int step) const {
-    return {.name = "control", .affinity = creators_->of(chunk, step)};
+    return {.name = "control", .priority = priority::high, .affinity = creators_->of(chunk, step)};
   }
   // Steps between chunks have a control task for each pair of chunks, at the first one of it, what happens inside a chunk
   // has one for the chunk. Empty data, one a chunk, keep them in order as blocks keep the tasks.

@@ -384,7 +384,7 @@ class program final : public instance {
   }
 
   task_options control(std::size_t chunk, int t) const {
-    return {.name = "control", .affinity = creators_->of(chunk, t)};
+    return {.name = "control", .priority = priority::high, .affinity = creators_->of(chunk, t)};
   }
   // One control task a chunk creates its assignments; when all of an iteration have, another creates the tree, on
   // another node each time, and then the next iteration's may go on. Empty data carry this order.
