@@ -33,38 +33,37 @@ TEST(placement, a_required_node_is_where_the_task_runs) {
 }
 
 // Who writes new data, and gets memory for it, waits until those are done that use what is there.
-// Nobody else may run it, and others can take the rest.
+// Nobody else may run it, and others can take the rest. The other worker is held up, and takes nothing.
 TEST(placement, a_required_node_comes_before_a_chain_and_before_the_own_queue) {
   watchdog dog(60);
   for (const char* policy : {"steal", "deferred", "local", "fifo", "node-queues"}) {
     SCOPED_TRACE(policy);
     runtime rt({.workers = 2, .policy = policy, .machine = "nodes:2 cpus:1"});
-    gate created;
+    gate created, other;
     std::atomic<int> ran{0}, ran_before{-1}, ran_then{0};
+    const auto requires_node_0 = [&] { rt.spawn({.affinity = require(0)}, [&] { ran_before = ran.load(); }); };
+    rt.spawn({.affinity = require(1)}, [&] { other.pass(); });
+    other.await_arrivals(1);
+
     const auto d = rt.make_data(std::vector<int>{0}, "link");
-    const auto requires_this_node = [&] {
-      rt.spawn({.affinity = require(this_task::node())}, [&] { ran_before = ran.load(); });
-    };
     rt.spawn(inout(d), [&](auto) {
       created.pass();
-      requires_this_node();
+      requires_node_0();
       ran++;
     });
     for (int i = 0; i < 100; i++) rt.spawn(inout(d), [&](auto) { ran++; });
     created.open();
-    rt.wait();
+    while (ran < 101 || ran_before < 0) std::this_thread::yield();
     EXPECT_LE(ran_before, 3) << "tasks of a chain";
 
-    gate other;
     ran = 0;
-    rt.spawn({.affinity = require(1)}, [&] { other.pass(); });
-    other.await_arrivals(1);
+    ran_before = -1;
     rt.spawn({.affinity = require(0)}, [&] {
       for (int i = 0; i < 100; i++) rt.spawn([&] { ran++; });  // and runs some of them
-      requires_this_node();
+      requires_node_0();
       ran_then = ran.load();
     });
-    while (ran < 100) std::this_thread::yield();
+    while (ran < 100 || ran_before < 0) std::this_thread::yield();
     other.open();
     rt.wait();
     EXPECT_LE(ran_before, ran_then + 3) << "tasks of the own queue";
