@@ -4,7 +4,7 @@
 //
 // First in, first out. The front is the ring of inbox.hpp, in which pushes and pops meet only when it is empty or full;
 // what does not fit waits behind a lock. Tasks of high priority have a ring of their own, and so has each rank of the
-// tasks of graphs, which are priorities below 0: what has most behind it comes first.
+// tasks of graphs, which are priorities below 0: what has most behind it comes first, and after tasks of no graph.
 //
 // Not strictly in order: while tasks wait behind the lock, later ones may find a place in a ring. Nobody relies on it.
 #pragma once
@@ -81,7 +81,7 @@ class alignas(cache_line_bytes) node_queue {
   bool has_ranks() const { return has_ranks_.load(std::memory_order_relaxed); }
   inbox<ready_task>& ring_of(int priority) {
     if (priority > 0) return urgent_;
-    return priority == 0 ? normal_ : ranked_[static_cast<std::size_t>(-priority - 1)];
+    return priority == 0 ? normal_ : ranked_[static_cast<std::size_t>(std::min(-priority, ranks - 1) - 1)];
   }
 
   inbox<ready_task> normal_{ring_capacity}, urgent_{urgent_capacity};

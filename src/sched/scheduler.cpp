@@ -275,7 +275,7 @@ bool scheduler::push_to_worker(slot_queues& self, ready_task t, int target) {
   return true;
 }
 
-// What nobody else may run comes before what others can take.
+// What nobody else may run comes before what others can take, by turns.
 frame* scheduler::take_own(slot_queues& self) {
   if (policy_.discipline == policy::queues::central || containers_ != nullptr)
     if (frame* f = take_shared(self)) return f;
@@ -284,21 +284,31 @@ frame* scheduler::take_own(slot_queues& self) {
     if (const ready_task t = self.pushed_urgent.try_pop()) return t.task();
   if (self.node >= 0 && nodes_ > 1)
     if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop_first()) return f;
-  if (frame* f = take_required(self)) return f;
+  if (requires_any_.load(std::memory_order_relaxed) && required_comes_first(self))
+    if (frame* f = take_required(self)) return f;
   if (const ready_task t = self.normal.pop()) return t.task();
+  if (frame* f = take_required(self)) return f;
   if (self.node >= 0 && nodes_ > 1)
     if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop()) return f;
   return self.pushed.try_pop().task();
 }
 
 frame* scheduler::take_shared(slot_queues& self) {
-  if (frame* f = take_required(self)) return f;
+  if (required_comes_first(self))
+    if (frame* f = take_required(self)) return f;
   if (frame* f = central_.pop()) return f;
   return containers_ == nullptr || self.node < 0 ? nullptr : containers_[static_cast<std::size_t>(self.node)].pop();
 }
 
 frame* scheduler::take_required(slot_queues& self) {
-  return anything_required_of(self) ? required_[static_cast<std::size_t>(self.node)].pop() : nullptr;
+  if (!anything_required_of(self)) return nullptr;
+  frame* const f = required_[static_cast<std::size_t>(self.node)].pop();
+  self.took_required = f != nullptr;
+  return f;
+}
+
+bool scheduler::required_comes_first(slot_queues& self) const {
+  return !std::exchange(self.took_required, false) && anything_required_of(self);
 }
 
 // While the task just taken runs: mostly the thief's next one. Its lines are in the caches of its creator.

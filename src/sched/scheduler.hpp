@@ -67,6 +67,7 @@ struct alignas(cache_line_bytes) slot_queues {
   bool has_news = false;  // since published(): a task that is much the same on every node, or the first in a queue
   atomic<bool> rests{false};                  // sleeps, or looks again only later
   atomic<bool> searching{true};               // has run out of tasks since; others may look
+  bool took_required = false;                 // the last time that it asked: something else comes next
   bool runs_small_tasks = false;              // guests: did so in the place that it has, when it left that last
   creator_claim<> claim;                          // workers: of a thread that creates tasks on their CPU
   atomic<int> place{-1};                      // guests: the worker whose place it has, or keeps; -1: none
@@ -222,8 +223,9 @@ class scheduler {
            !required_[static_cast<std::size_t>(self.node)].empty();
   }
   // Whether something waits that is run before what a worker has at hand: what is urgent, and what nobody else may run.
-  bool something_comes_first(const slot_queues& self) const {
-    return !self.nothing_urgent() || anything_required_of(self);
+  // By turns with what that has made ready, or all that make data would run before those that use them.
+  bool something_comes_first(slot_queues& self) const {
+    return !self.nothing_urgent() || (requires_any_.load(std::memory_order_relaxed) && required_comes_first(self));
   }
   // Under queues::nodes: whether this worker's node has a task that comes before one of this rank.
   bool anything_waits_before(const slot_queues& self, int rank) const {
@@ -255,6 +257,7 @@ class scheduler {
   bool push_to_node(slot_queues& self, frame*, int node);
   frame* take_shared(slot_queues& self);
   frame* take_required(slot_queues& self);
+  bool required_comes_first(slot_queues& self) const;
   bool tell_of_window() {
     if (windows_->is_news()) sleep.wake_any();
     return true;

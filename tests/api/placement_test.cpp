@@ -70,6 +70,31 @@ TEST(placement, a_required_node_comes_before_a_chain_and_before_the_own_queue) {
   }
 }
 
+// By turns with what became ready by such a task, or all data would be there at once.
+TEST(placement, tasks_that_require_a_node_do_not_put_off_what_uses_their_data) {
+  watchdog dog(60);
+  for (const char* policy : {"steal", "deferred", "local"}) {
+    SCOPED_TRACE(policy);
+    runtime rt({.workers = 2, .policy = policy, .machine = "nodes:2 cpus:1"});
+    gate other, created;
+    rt.spawn({.affinity = require(1)}, [&] { other.pass(); });
+    rt.spawn({.affinity = require(0)}, [&] { created.pass(); });
+    other.await_arrivals(1);
+    created.await_arrivals(1);
+    std::atomic<int> live{0}, most{0}, used{0};
+    for (int i = 0; i < 100; i++) {
+      const auto d = rt.make_data<int>(1);
+      rt.spawn({.affinity = require(0)}, out(d), [&](auto) { most = std::max(most.load(), ++live); });
+      rt.spawn(in(d), [&](auto) { live--, used++; });
+    }
+    created.open();
+    while (used < 100) std::this_thread::yield();
+    other.open();
+    rt.wait();
+    EXPECT_LE(most, 3);
+  }
+}
+
 TEST(placement, data_are_used_before_others_are_made) {
   watchdog dog(60);
   constexpr std::size_t doubles = 8192, users = 6;
