@@ -93,7 +93,7 @@ class coarse_graph : detail::refused_graph_runs {
   // proportion to how many workers each has, and in order of their numbers; then writes(task, memory) is called for
   // every task, in an order that keeps dependences, and says with memory.add(span) what that task writes; each page
   // goes to the node on which most of it is written; the aggregates get flexible affinities. Best under the policy
-  // `node-queues`, under which a node's workers take those aggregates first that have most behind them. On a pretended
+  // `node-queues`, under which its workers take those first that have most behind them. On a pretended
   // machine no memory is moved. O(tasks + edges + levels * nodes + ranges log ranges), and what moving pages costs.
   template <class F>
   move_report distribute(runtime& rt, const F& writes) {

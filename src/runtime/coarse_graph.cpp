@@ -92,7 +92,7 @@ void coarse_graph::run_aggregates(runtime& rt, const detail::bulk_body& body, bo
   if (c.fine.task_count() != c.fine_tasks) throw usage_error("weir::coarse_graph::run(): the graph it was made from has been changed; aggregate it again");
   engine::bulk_places places{c.node.empty() ? nullptr : c.node.data(), c.node_required};
   e.check(places, c.aggregates.tasks());
-  if (e.takes_by_rank()) places.rank = c.ranks(transposed).data();
+  if (places.node != nullptr && e.takes_by_rank()) places.rank = c.ranks(transposed).data();
   graphs::direction& way = transposed ? c.aggregates.backward() : c.aggregates.forward();
   const graphs::own_lists& members = transposed ? c.reversed_members() : c.members;
   detail::run_in_bulk(e, {e, way, body, c.scope, members.view(), places});

@@ -216,6 +216,7 @@ TEST(coarse_graph, what_has_most_behind_it_is_run_first_where_workers_share_a_qu
   const graph g(offsets, before);
   coarse_graph c = aggregate(g, "F(1000)");
   ASSERT_EQ(c.aggregates(), alone + chain);
+  c.place(std::vector<int>(c.aggregates(), 0));
   const watchdog dog(60);
   runtime rt({.workers = 2, .policy = "node-queues", .machine = "nodes:1 cpus:2"});
   gate door;

@@ -204,10 +204,10 @@ class bulk_worker {
     look_at_limits();
   }
 
-  // Until it is known how long tasks take they are held to be long.
+  // Until it is known how long tasks take they are held to be long. Tasks with places do not share frames.
   void look_at_limits() {
     const std::uint32_t ns = run_.task_ns.load(std::memory_order_relaxed);
-    const std::uint32_t hidden = ns == 0 || run_.places.apart() ? 0 : most_hidden_ns / ns;
+    const std::uint32_t hidden = ns == 0 || run_.places.node != nullptr ? 0 : most_hidden_ns / ns;
     at_a_time_ = std::clamp(hidden, 1u, most_in_frame);
     most_kept_ = alone_ ? most_held - 1 : std::min(hidden, most_held - 1);
     if (run_.members.item == nullptr) return;

@@ -15,10 +15,7 @@ class engine;
 struct bulk_places {
   const std::int16_t* node = nullptr;  // -1: anywhere
   bool required = false;
-  const std::uint8_t* rank = nullptr;  // graphs::ranks_of()
-
-  // Each task is a frame: it has its own node, or its own rank.
-  bool apart() const { return node != nullptr || rank != nullptr; }
+  const std::uint8_t* rank = nullptr;  // graphs::ranks_of(); only with nodes, of which each makes its task a frame
 };
 
 // One run. Lives until its scope is complete.
