@@ -4,6 +4,7 @@
 #include "place/by_inputs.hpp"
 #include "place/windows.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace weir::place {
@@ -62,13 +63,21 @@ policy::wish near_inputs::spread(const task_view& task, const policy::asker& who
   });
   if (placed >= unplaced || unplaced < push_threshold_bytes_) return policy::here;
   if (who.running != nullptr && bytes_of(*who.running) >= push_threshold_bytes_) return policy::here;
-  if (!flow::names_user_memory(&task.frame())) return {turn(who.index, 0), true};
+  const int creators = node_of_creator(who);
+  if (!flow::names_user_memory(&task.frame())) return {creators >= 0 ? creators : turn(who.index, 0), true};
   const auto own_turn = [&] {
+    if (creators >= 0) return creators;
     const auto thread = static_cast<std::size_t>(who.index);
     return turn(who.index, thread < go_of_worker_.size() ? go_of_worker_[thread] : thread);
   };
   // As under a plan: pages that this task shares with others would be torn apart, and stay so.
   return {dealing_.node_for(&task.frame(), own_turn), true, uses_expected * unplaced};
+}
+
+// Where the program has put the task that creates this one: what it creates belongs there. -1: nowhere.
+int near_inputs::node_of_creator(const policy::asker& who) const {
+  const int node = who.running != nullptr ? who.running->affinity : -1;
+  return node >= 0 && std::ranges::find(order_, node) != order_.end() ? node : -1;
 }
 
 // Who shares pages takes one turn together, so each thread may have only a few: they begin with a go of its node.

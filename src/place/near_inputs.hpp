@@ -21,6 +21,7 @@ class near_inputs {
 
  private:
   policy::wish spread(const task_view&, const policy::asker&);
+  int node_of_creator(const policy::asker&) const;
   int turn(int thread, std::size_t first);
 
   const std::uint64_t push_threshold_bytes_;

@@ -191,6 +191,16 @@ TEST(by_inputs, initial_tasks_that_belong_somewhere_stay) {
   EXPECT_NE(v.ask(by_inputs, fill.get(), control.get()), here);     // a control program has no data to speak of
 }
 
+TEST(by_inputs, initial_tasks_go_where_the_program_has_put_their_creator) {
+  test_view v(machine::synthetic(3, 1));
+  test_task fill({}, {{4096, node_unknown}}), reader({{4096, 0}}, {{4096, node_unknown}}), creator({}, {});
+  creator.get()->affinity = 2;
+  for (int i = 0; i < 3; i++) EXPECT_EQ(v.ask_wish(by_inputs, fill.get(), creator.get()), wish(2, true));
+  EXPECT_EQ(v.ask(by_inputs, reader.get(), creator.get()), 0) << "it follows its data";
+  v.without_worker(2);
+  for (int expected : {0, 1, 0}) EXPECT_EQ(v.ask(by_inputs, fill.get(), creator.get()), expected) << "in turn";
+}
+
 // What a node's memory costs more from elsewhere than from its own node obeys the triangle inequality.
 bool detours_do_not_pay(const machine::description& m) {
   for (int a = 0; a < m.node_count(); a++)

@@ -11,6 +11,9 @@ namespace weir::sched {
 
 namespace {
 
+// Of the largest of a task's inputs: smaller ones are some lines of all that a cache holds, wherever they are.
+constexpr std::uint64_t least_bytes_cached = 1024;
+
 // A task that goes to somebody else's queues says who sent it: for traces.
 void note_sender(const slot_queues& self, frame* f) { f->pending.store(frame::sent_by(self.index), std::memory_order_relaxed); }
 
@@ -398,6 +401,51 @@ bool scheduler::is_near_window(const slot_queues& self) {
   ready = others;
 }
 
+// How many tasks a worker has run since the one that wrote most of what a task reads; a huge number if another worker
+// ran that. 0 of short tasks and of little data, which caches do not lose, and of what is urgent.
+std::uint32_t scheduler::age_of_data(const slot_queues& self, frame* f) const {
+  if (f->has_no_data() || f->ops->is_short() || f->priority > 0) return 0;
+  if (f->unusual == frame::of_graph || self.index >= worker_count()) return 0;
+  std::uint64_t most = least_bytes_cached;
+  flow::version* largest = nullptr;
+  flow::for_each_source(*f, [&](flow::version& v, std::uint64_t bytes) {
+    if (bytes < most) return;
+    most = bytes;
+    largest = &v;
+  });
+  if (largest == nullptr) return 0;
+  if (largest->kind == detail::version_kind::ground) return ~std::uint32_t{0};
+  const std::uint32_t ran_as = largest->producer()->pending.load(std::memory_order_relaxed);
+  return frame::ran_ago(ran_as, self.index, self.finished.read());
+}
+
+bool scheduler::has_cooled(std::uint32_t age) const {
+  return ground_.tuned.tasks_in_cache != 0 && age > static_cast<std::uint32_t>(ground_.tuned.tasks_in_cache);
+}
+
+// If there is no room for more it comes next, as others do.
+void scheduler::push_behind(slot_queues& self, frame* f) noexcept {
+  const ready_task t(f, hint_of(f));
+  if (!self.pushed.try_push(t)) return push_own(self, f);
+  if (t.hint().bytes() == 0) self.has_news = true;
+}
+
+void scheduler::push_released(slot_queues& self, frame* f) noexcept {
+  has_cooled(age_of_data(self, f)) ? push_behind(self, f) : push_own(self, f);
+}
+
+frame* scheduler::oldest_data_first(slot_queues& self, frame* next) {
+  const std::uint32_t age = age_of_data(self, next);
+  if (!has_cooled(age)) return next;
+  ready_task other = self.normal.pop();
+  if (!other) other = self.pushed.try_pop();
+  if (!other) return next;
+  const bool is_older = age_of_data(self, other.task()) > age;
+  is_older ? push_behind(self, next) : push_own(self, other.task());
+  published(self);  // for a moment nobody saw the other one
+  return is_older ? other.task() : next;
+}
+
 frame* scheduler::accept_ready(slot_queues& self, flow::ready_list& ready, bool keep_one) {
   frame* kept = nullptr;
   bool queued = false;
@@ -409,12 +457,12 @@ frame* scheduler::accept_ready(slot_queues& self, flow::ready_list& ready, bool 
       queued = true;
     } else if (keep_one && (kept == nullptr || f->priority >= kept->priority)) {
       if (kept != nullptr) {
-        push_own(self, kept);
+        push_released(self, kept);
         queued = true;
       }
       kept = f;
     } else {
-      push_own(self, f);
+      keep_one ? push_released(self, f) : push_own(self, f);
       queued = true;
     }
   }

@@ -163,6 +163,13 @@ class scheduler {
   // and the others in that order: of one version's readers the oldest runs first and the next one is on top of the
   // deque, so rows are finished before what depends on them is begun.
   frame* accept_ready(slot_queues& self, flow::ready_list&, bool keep_one);
+  // Of a task that a worker would run next, although what that reads has left its cache, and the next one in its queues:
+  // the one with older data. The other waits behind all that it has (record 37).
+  frame* oldest_data_first(slot_queues& self, frame* next);
+  // A task has run, and what it wrote is about to be published: whoever reads that may ask how long ago that was.
+  void has_run(const slot_queues& self, frame* f) const {
+    f->pending.store(frame::ran_as(self.index, self.finished.read()), std::memory_order_relaxed);
+  }
 
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
@@ -255,6 +262,10 @@ class scheduler {
   policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
   bool push_to_node(slot_queues& self, frame*, int node);
+  std::uint32_t age_of_data(const slot_queues& self, frame*) const;
+  bool has_cooled(std::uint32_t age) const;
+  void push_behind(slot_queues& self, frame*) noexcept;
+  void push_released(slot_queues& self, frame*) noexcept;
   frame* take_shared(slot_queues& self);
   frame* take_required(slot_queues& self);
   bool required_comes_first(slot_queues& self) const;

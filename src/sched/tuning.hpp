@@ -43,13 +43,16 @@ struct tuning {
   // Tasks that others have sent, of one worker. Larger: a burst of pushes to one node fits, but more tasks wait there
   // while others are idle. Smaller: tasks stay far from their data. A power of two.
   std::int64_t inbox_capacity = 256;
+  // Whose data a worker's cache is taken to hold. A task that reads most of something older gives way to one whose data
+  // are older still. More: the newest comes first although its data are gone. 0: always.
+  std::int64_t tasks_in_cache = 4;
 
   struct field {
     std::string_view name;
     std::int64_t tuning::* value;
     std::int64_t least, most;
   };
-  static constexpr std::array<field, 11> fields() {
+  static constexpr std::array<field, 12> fields() {
     constexpr std::int64_t second = 1'000'000'000;
     return {{{"rounds_at_least", &tuning::rounds_at_least, 1, 16},
              {"rounds_per_far_look", &tuning::rounds_per_far_look, 1, 1024},
@@ -61,7 +64,8 @@ struct tuning {
              {"watch_ns", &tuning::watch_ns, 1, second},
              {"probe_ns", &tuning::probe_ns, 1, 1000 * second},
              {"watch_again_ns", &tuning::watch_again_ns, 1, second},
-             {"inbox_capacity", &tuning::inbox_capacity, 2, 1 << 20}}};
+             {"inbox_capacity", &tuning::inbox_capacity, 2, 1 << 20},
+             {"tasks_in_cache", &tuning::tasks_in_cache, 0, 1 << 16}}};
   }
 };
 

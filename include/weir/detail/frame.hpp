@@ -217,11 +217,13 @@ struct alignas(64) frame {
   static constexpr std::uint8_t has_tiles = 16;  // among its ranges
   // Commutative or concurrent accesses; commutative ones.
   static constexpr std::uint8_t has_groups = 32, has_tokens = 64;
+  static constexpr unsigned tasks_bits = 20, slots_told_apart = 1u << (31 - tasks_bits);  // of ran_as(); the top bit is being_created
+  static constexpr std::uint32_t tasks_mask = (1u << tasks_bits) - 1;
 
   const task_ops* ops = nullptr;
   // What it waits for: 1 for all its reads, 1 for every other input, and being_created until all are matched. When it
-  // is ready and was sent elsewhere: sent_by(). This and the state are looked at by who walks all frames, also while
-  // one is made.
+  // is ready and was sent elsewhere: sent_by(). When it has run: ran_as(). This and the state are looked at by who walks
+  // all frames, also while one is made.
   unset_atomic<std::uint32_t> pending;
   atomic<std::uint16_t> live{0};          // versions alive, where several were announced
   std::uint16_t hint = 0;                 // of data, and placed: what a thief should know (sched::task_hint)
@@ -253,6 +255,15 @@ struct alignas(64) frame {
   // Of a ready task, for traces: which slot has sent it to another one's queues. No task waits with such a count.
   static constexpr std::uint32_t sent_by(int slot) { return being_created | static_cast<std::uint32_t>(slot + 1); }
   static constexpr int sender_in(std::uint32_t count) { return (count & being_created) != 0 ? static_cast<int>(count & ~being_created) - 1 : -1; }
+  // Of a task that has run: who ran it, and after how many others, as far as the bits go. No task waits for so much.
+  static constexpr std::uint32_t ran_as(int slot, std::uint64_t before) {
+    return static_cast<std::uint32_t>(slot + 1) % slots_told_apart << tasks_bits | (static_cast<std::uint32_t>(before) & tasks_mask);
+  }
+  // How many tasks `slot` has run since, if it was that one: one that has run `now` by now. A huge number if it was not.
+  static constexpr std::uint32_t ran_ago(std::uint32_t as, int slot, std::uint64_t now) {
+    if (as >> tasks_bits != static_cast<std::uint32_t>(slot + 1) % slots_told_apart) return ~std::uint32_t{0};
+    return (static_cast<std::uint32_t>(now) - as) & tasks_mask;
+  }
   bool has_no_data() const { return versions == 0 && accesses == 0; }
   version* version_at(unsigned i) { return reinterpret_cast<version*>(reinterpret_cast<char*>(this) + sizeof(frame)) + i; }
   access* access_at(unsigned i) { return access_behind(versions) + i; }

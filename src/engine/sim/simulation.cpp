@@ -172,8 +172,12 @@ void simulation::end(int worker) {
   for (const int i : program_.tasks[static_cast<std::size_t>(index)].creates) create(worker, i);
   if (ends) ends(index, worker, now_ns_);
   tell_policy(worker, policy::event::kind::task_done, f);
-  if (f->has_no_data()) flow::free_frame(s.flow, f);
-  else flow::complete(s.flow, f, nullptr);
+  if (f->has_no_data()) {
+    flow::free_frame(s.flow, f);
+  } else {
+    scheduler_.has_run(q, f);
+    flow::complete(s.flow, f, nullptr);
+  }
   q.running = s.running = nullptr;
   frame* next = s.flow.ready.empty() ? nullptr : scheduler_.accept_ready(q, s.flow.ready, true);
   q.finished.add(1);
@@ -184,6 +188,7 @@ void simulation::end(int worker) {
     scheduler_.push_own(q, next);
     next = scheduler_.take_own(q);
   }
+  if (next != nullptr) next = scheduler_.oldest_data_first(q, next);
   const bool kept = next != nullptr;
   if (!kept) next = scheduler_.take_at_hand(q);
   if (next != nullptr) return begin(worker, next, kept || q.hunts.stolen_from() < 0 ? 0 : has_stolen(worker));

@@ -164,6 +164,7 @@ void engine::run_one(slot& s, frame* f) {
   } else if (f->has_no_data()) {
     flow::free_frame(s.flow, f);
   } else {
+    scheduler_.has_run(q, f);
     const flow::traffic bytes = flow::complete(s.flow, f, cause);
     if (!shared_.several_nodes && cause == nullptr) {
       s.read_bytes[0].add(bytes.read);
@@ -188,6 +189,7 @@ void engine::execute(slot& s, frame* f) {
       scheduler_.push_own(s.queues, next);
       next = scheduler_.take_own(s.queues);
     }
+    if (next != nullptr && s.holds_no_task()) next = scheduler_.oldest_data_first(s.queues, next);
     if (next != nullptr && (s.turns.is_due() || is_away(s))) [[unlikely]]
       next = leave_in_queue(s, next);
     f = next;

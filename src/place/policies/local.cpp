@@ -6,8 +6,8 @@
 // stealing, as in the paper (section 3.2), the initial data are spread by chance: whoever is idle first gets most.
 // Instead they go to the workers' nodes in turn, as under "dependence easy placement", a round robin with a stride
 // (../README.md says whose). Children of a task that has data of its own stay with it: it has been placed, and they
-// are part of it. The same is done with memory of the program's own that no task has written yet (weir::ref): where it
-// is first written is where it stays.
+// are part of it. Those of a task that the program has placed go to the node that it named. The same is done with
+// memory of the program's own that no task has written yet (weir::ref): where it is first written is where it stays.
 #include "place/built_in.hpp"
 #include "place/migrating.hpp"
 #include "place/near_inputs.hpp"
