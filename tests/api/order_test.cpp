@@ -11,14 +11,14 @@
 namespace weir::test {
 namespace {
 
-constexpr std::size_t blocks = 32, steps = 24, elements = 512;  // 2 KiB
-
 void for_some_us() {
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begin < std::chrono::microseconds(5)) {}
 }
 
 struct jacobi {
+  static constexpr std::size_t blocks = 32, steps = 24, elements = 512;  // 2 KiB
+
   std::vector<data<int>> block, border;
   std::array<std::size_t, blocks> done{};
   std::size_t most_ahead = 0;  // steps that some block was ahead of another one
@@ -63,7 +63,7 @@ TEST(order, a_task_whose_data_have_left_the_cache_gives_way_to_older_ones) {
     program.create(rt, start);
   });
   rt.wait();
-  for (const std::size_t n : program.done) EXPECT_EQ(n, steps);
+  for (const std::size_t n : program.done) EXPECT_EQ(n, jacobi::steps);
   EXPECT_LE(program.most_ahead, 8u);
 }
 
