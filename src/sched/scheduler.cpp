@@ -404,7 +404,7 @@ bool scheduler::is_near_window(const slot_queues& self) {
 // How many tasks a worker has run since the one that wrote most of what a task reads; a huge number if another worker
 // ran that. 0 of short tasks and of little data, which caches do not lose, and of what is urgent.
 std::uint32_t scheduler::age_of_data(const slot_queues& self, frame* f) const {
-  if (f->has_no_data() || f->ops->is_short() || f->priority > 0) return 0;
+  if (!may_have_cooled(*f) || f->priority > 0) return 0;
   if (f->unusual == frame::of_graph || self.index >= worker_count()) return 0;
   std::uint64_t most = least_bytes_cached;
   flow::version* largest = nullptr;
@@ -431,10 +431,10 @@ void scheduler::push_behind(slot_queues& self, frame* f) noexcept {
 }
 
 void scheduler::push_released(slot_queues& self, frame* f) noexcept {
-  has_cooled(age_of_data(self, f)) ? push_behind(self, f) : push_own(self, f);
+  may_have_cooled(*f) && has_cooled(age_of_data(self, f)) ? push_behind(self, f) : push_own(self, f);
 }
 
-frame* scheduler::oldest_data_first(slot_queues& self, frame* next) {
+[[gnu::noinline]] frame* scheduler::older_first(slot_queues& self, frame* next) {
   const std::uint32_t age = age_of_data(self, next);
   if (!has_cooled(age)) return next;
   ready_task other = self.normal.pop();

@@ -165,7 +165,9 @@ class scheduler {
   frame* accept_ready(slot_queues& self, flow::ready_list&, bool keep_one);
   // Of a task that a worker would run next, although what that reads has left its cache, and the next one in its queues:
   // the one with older data. The other waits behind all that it has (record 37).
-  frame* oldest_data_first(slot_queues& self, frame* next);
+  frame* oldest_data_first(slot_queues& self, frame* next) {
+    return may_have_cooled(*next) ? older_first(self, next) : next;
+  }
   // A task has run, and what it wrote is about to be published: whoever reads that may ask how long ago that was.
   void has_run(const slot_queues& self, frame* f) const {
     f->pending.store(frame::ran_as(self.index, self.finished.read()), std::memory_order_relaxed);
@@ -262,6 +264,9 @@ class scheduler {
   policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
   bool push_to_node(slot_queues& self, frame*, int node);
+  // Of short tasks caches lose nothing that would be worth a look.
+  static bool may_have_cooled(const frame& f) { return !f.ops->is_short() && !f.has_no_data(); }
+  frame* older_first(slot_queues& self, frame* next);
   std::uint32_t age_of_data(const slot_queues& self, frame*) const;
   bool has_cooled(std::uint32_t age) const;
   void push_behind(slot_queues& self, frame*) noexcept;
