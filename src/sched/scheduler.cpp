@@ -430,8 +430,10 @@ void scheduler::push_behind(slot_queues& self, frame* f) noexcept {
   if (t.hint().bytes() == 0) self.has_news = true;
 }
 
+// In a wait inside a task what became ready may be what is waited for: that comes before all others.
 void scheduler::push_released(slot_queues& self, frame* f) noexcept {
-  may_have_cooled(*f) && has_cooled(age_of_data(self, f)) ? push_behind(self, f) : push_own(self, f);
+  const bool waits = self.running == nullptr && may_have_cooled(*f) && has_cooled(age_of_data(self, f));
+  waits ? push_behind(self, f) : push_own(self, f);
 }
 
 [[gnu::noinline]] frame* scheduler::older_first(slot_queues& self, frame* next) {

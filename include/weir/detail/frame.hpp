@@ -217,7 +217,8 @@ struct alignas(64) frame {
   static constexpr std::uint8_t has_tiles = 16;  // among its ranges
   // Commutative or concurrent accesses; commutative ones.
   static constexpr std::uint8_t has_groups = 32, has_tokens = 64;
-  static constexpr unsigned tasks_bits = 20, slots_told_apart = 1u << (31 - tasks_bits);  // of ran_as(); the top bit is being_created
+  // Of ran_as(); the top bit is being_created.
+  static constexpr unsigned tasks_bits = 20, slots_told_apart = 1u << (31 - tasks_bits);
   static constexpr std::uint32_t tasks_mask = (1u << tasks_bits) - 1;
 
   const task_ops* ops = nullptr;
@@ -257,7 +258,8 @@ struct alignas(64) frame {
   static constexpr int sender_in(std::uint32_t count) { return (count & being_created) != 0 ? static_cast<int>(count & ~being_created) - 1 : -1; }
   // Of a task that has run: who ran it, and after how many others, as far as the bits go. No task waits for so much.
   static constexpr std::uint32_t ran_as(int slot, std::uint64_t before) {
-    return static_cast<std::uint32_t>(slot + 1) % slots_told_apart << tasks_bits | (static_cast<std::uint32_t>(before) & tasks_mask);
+    return static_cast<std::uint32_t>(slot + 1) % slots_told_apart << tasks_bits |
+           (static_cast<std::uint32_t>(before) & tasks_mask);
   }
   // How many tasks `slot` has run since, if it was that one: one that has run `now` by now. A huge number if it was not.
   static constexpr std::uint32_t ran_ago(std::uint32_t as, int slot, std::uint64_t now) {
