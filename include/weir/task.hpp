@@ -21,6 +21,8 @@ struct placement {
   bool names_memory() const { return datum != nullptr || memory != nullptr || node == of_memory; }
 };
 
+// Where a task should run. Under `local` and `auto` it is also where tasks belong that it creates and that only write:
+// what they write is near the other data of a creator that the program has placed.
 // A wish: the task is offered to this node first, and may be stolen.
 inline placement prefer(int node) { return {node, false}; }
 // An order: only workers of this node run the task. spawn() throws usage_error if the node has no worker.

@@ -63,10 +63,10 @@ policy::wish near_inputs::spread(const task_view& task, const policy::asker& who
   });
   if (placed >= unplaced || unplaced < push_threshold_bytes_) return policy::here;
   if (who.running != nullptr && bytes_of(*who.running) >= push_threshold_bytes_) return policy::here;
-  const int creators = node_of_creator(who);
-  if (!flow::names_user_memory(&task.frame())) return {creators >= 0 ? creators : turn(who.index, 0), true};
+  const int named = node_of_creator(who);
+  if (!flow::names_user_memory(&task.frame())) return {named >= 0 ? named : turn(who.index, 0), true};
   const auto own_turn = [&] {
-    if (creators >= 0) return creators;
+    if (named >= 0) return named;
     const auto thread = static_cast<std::size_t>(who.index);
     return turn(who.index, thread < go_of_worker_.size() ? go_of_worker_[thread] : thread);
   };
