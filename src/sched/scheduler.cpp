@@ -402,9 +402,9 @@ bool scheduler::is_near_window(const slot_queues& self) {
 }
 
 // How many tasks a worker has run since the one that wrote most of what a task reads; a huge number if another worker
-// ran that. 0 of short tasks and of little data, which caches do not lose, and of what is urgent.
+// ran that. 0 of little data, which caches do not lose, and of what is urgent. Not asked of short tasks.
 std::uint32_t scheduler::age_of_data(const slot_queues& self, frame* f) const {
-  if (!may_have_cooled(*f) || f->priority > 0) return 0;
+  if (f->priority > 0) return 0;
   if (f->unusual == frame::of_graph || self.index >= worker_count()) return 0;
   std::uint64_t most = least_bytes_cached;
   flow::version* largest = nullptr;
@@ -416,7 +416,7 @@ std::uint32_t scheduler::age_of_data(const slot_queues& self, frame* f) const {
   if (largest == nullptr) return 0;
   if (largest->kind == detail::version_kind::ground) return ~std::uint32_t{0};
   const std::uint32_t ran_as = largest->producer()->pending.load(std::memory_order_relaxed);
-  return frame::ran_ago(ran_as, self.index, self.finished.read());
+  return frame::ran_ago(ran_as, self.ran_by, self.finished.read());
 }
 
 bool scheduler::has_cooled(std::uint32_t age) const {
@@ -436,13 +436,13 @@ void scheduler::push_released(slot_queues& self, frame* f) noexcept {
   waits ? push_behind(self, f) : push_own(self, f);
 }
 
-[[gnu::noinline]] frame* scheduler::older_first(slot_queues& self, frame* next) {
+[[gnu::noinline]] frame* scheduler::oldest_data_first(slot_queues& self, frame* next) {
   const std::uint32_t age = age_of_data(self, next);
   if (!has_cooled(age)) return next;
   ready_task other = self.normal.pop();
   if (!other) other = self.pushed.try_pop();
   if (!other) return next;
-  const bool is_older = age_of_data(self, other.task()) > age;
+  const bool is_older = may_have_cooled(*other.task()) && age_of_data(self, other.task()) > age;
   is_older ? push_behind(self, next) : push_own(self, other.task());
   published(self);  // for a moment nobody saw the other one
   return is_older ? other.task() : next;

@@ -50,6 +50,7 @@ struct alignas(cache_line_bytes) slot_queues {
         pushed(static_cast<std::size_t>(ground.tuned.inbox_capacity)), hunts(ground, slot_index) {}
 
   const int index;
+  const std::uint32_t ran_by = frame::ran_by(index);
   int node;  // a guest's may change
   rng random;                // where it sends tasks to
   frame* running = nullptr;  // what the thread is executing
@@ -163,14 +164,14 @@ class scheduler {
   // and the others in that order: of one version's readers the oldest runs first and the next one is on top of the
   // deque, so rows are finished before what depends on them is begun.
   frame* accept_ready(slot_queues& self, flow::ready_list&, bool keep_one);
-  // Of a task that a worker would run next, although what that reads has left its cache, and the next one in its queues:
-  // the one with older data. The other waits behind all that it has (record 37).
-  frame* oldest_data_first(slot_queues& self, frame* next) {
-    return may_have_cooled(*next) ? older_first(self, next) : next;
-  }
+  // Of short tasks caches lose nothing that would be worth a look.
+  static bool may_have_cooled(const frame& f) { return !f.ops->is_short() && !f.has_no_data(); }
+  // Of a task of which that is so, and which a worker would run next although what it reads has left that one's cache,
+  // and the next one in its queues: the one with older data. The other waits behind all that it has (record 37).
+  frame* oldest_data_first(slot_queues& self, frame* next);
   // A task has run, and what it wrote is about to be published: whoever reads that may ask how long ago that was.
   void has_run(const slot_queues& self, frame* f) const {
-    f->pending.store(frame::ran_as(self.index, self.finished.read()), std::memory_order_relaxed);
+    f->pending.store(frame::ran_as(self.ran_by, self.finished.read()), std::memory_order_relaxed);
   }
 
   // A worker's own queues, most urgent first. Null if they are empty.
@@ -264,9 +265,6 @@ class scheduler {
   policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
   bool push_to_node(slot_queues& self, frame*, int node);
-  // Of short tasks caches lose nothing that would be worth a look.
-  static bool may_have_cooled(const frame& f) { return !f.ops->is_short() && !f.has_no_data(); }
-  frame* older_first(slot_queues& self, frame* next);
   std::uint32_t age_of_data(const slot_queues& self, frame*) const;
   bool has_cooled(std::uint32_t age) const;
   void push_behind(slot_queues& self, frame*) noexcept;

@@ -257,14 +257,15 @@ struct alignas(64) frame {
   static constexpr std::uint32_t sent_by(int slot) { return being_created | static_cast<std::uint32_t>(slot + 1); }
   static constexpr int sender_in(std::uint32_t count) { return (count & being_created) != 0 ? static_cast<int>(count & ~being_created) - 1 : -1; }
   // Of a task that has run: who ran it, and after how many others, as far as the bits go. No task waits for so much.
-  static constexpr std::uint32_t ran_as(int slot, std::uint64_t before) {
-    return static_cast<std::uint32_t>(slot + 1) % slots_told_apart << tasks_bits |
-           (static_cast<std::uint32_t>(before) & tasks_mask);
+  static constexpr std::uint32_t ran_by(int slot) {
+    return static_cast<std::uint32_t>(slot + 1) % slots_told_apart << tasks_bits;
   }
-  // How many tasks `slot` has run since, if it was that one: one that has run `now` by now. A huge number if it was not.
-  static constexpr std::uint32_t ran_ago(std::uint32_t as, int slot, std::uint64_t now) {
-    if (as >> tasks_bits != static_cast<std::uint32_t>(slot + 1) % slots_told_apart) return ~std::uint32_t{0};
-    return (static_cast<std::uint32_t>(now) - as) & tasks_mask;
+  static constexpr std::uint32_t ran_as(std::uint32_t by, std::uint64_t before) {
+    return by | (static_cast<std::uint32_t>(before) & tasks_mask);
+  }
+  // How many tasks that slot has run since, if it was that one: one that has run `now` by now. A huge number if not.
+  static constexpr std::uint32_t ran_ago(std::uint32_t as, std::uint32_t by, std::uint64_t now) {
+    return (as & ~tasks_mask) == by ? (static_cast<std::uint32_t>(now) - as) & tasks_mask : ~std::uint32_t{0};
   }
   bool has_no_data() const { return versions == 0 && accesses == 0; }
   version* version_at(unsigned i) { return reinterpret_cast<version*>(reinterpret_cast<char*>(this) + sizeof(frame)) + i; }

@@ -188,7 +188,7 @@ void simulation::end(int worker) {
     scheduler_.push_own(q, next);
     next = scheduler_.take_own(q);
   }
-  if (next != nullptr) next = scheduler_.oldest_data_first(q, next);
+  if (next != nullptr && scheduler_.may_have_cooled(*next)) next = scheduler_.oldest_data_first(q, next);
   const bool kept = next != nullptr;
   if (!kept) next = scheduler_.take_at_hand(q);
   if (next != nullptr) return begin(worker, next, kept || q.hunts.stolen_from() < 0 ? 0 : has_stolen(worker));

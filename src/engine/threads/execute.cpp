@@ -189,7 +189,8 @@ void engine::execute(slot& s, frame* f) {
       scheduler_.push_own(s.queues, next);
       next = scheduler_.take_own(s.queues);
     }
-    if (next != nullptr && s.holds_no_task()) next = scheduler_.oldest_data_first(s.queues, next);
+    if (next != nullptr && scheduler_.may_have_cooled(*next) && s.holds_no_task())
+      next = scheduler_.oldest_data_first(s.queues, next);
     if (next != nullptr && (s.turns.is_due() || is_away(s))) [[unlikely]]
       next = leave_in_queue(s, next);
     f = next;
