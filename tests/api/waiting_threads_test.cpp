@@ -84,6 +84,31 @@ TEST(waiting_threads, execute_in_a_scopes_wait_what_belongs_to_it) {
   }
 }
 
+// Also of what becomes ready by a task that they execute.
+TEST(waiting_threads, go_on_as_soon_as_what_they_wait_for_is_there) {
+  for (const int workers : {1, 2}) {
+    runtime rt({.workers = workers});
+    const auto me = std::this_thread::get_id();
+    EXPECT_TRUE(executes_sooner_or_later(rt, seconds(60))) << workers;
+    std::atomic<int> foreign_by_me{0};
+    bool waits = false;  // this thread
+    const auto make = [](std::span<int> v) { v[0]++; };
+    const auto use = [&](std::span<const int>) { foreign_by_me += std::this_thread::get_id() == me && waits; };
+    for (int round = 0; round < 500; round++) {
+      auto d = rt.make_data<int>(of_one_int());
+      scope s(rt);
+      round % 2 == 0 ? s.spawn(inout(d), make) : rt.spawn(inout(d), make);
+      for (int t = 0; t < 3; t++) rt.spawn(in(d), use);
+      waits = true;
+      round % 2 == 0 ? s.wait() : static_cast<void>(d.read());
+      waits = false;
+      if (round % 8 == 0) rt.wait();
+    }
+    rt.wait();
+    EXPECT_EQ(foreign_by_me, 0) << workers;
+  }
+}
+
 // Whoever executes has an index of its own.
 TEST(waiting_threads, share_no_workers_index) {
   constexpr int workers = 3, threads = 6, rounds = 300;

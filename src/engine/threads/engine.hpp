@@ -300,9 +300,13 @@ class engine {
   void help_until(slot&, const std::function<bool()>& done, bool may_fail, const permission& deep_down);
   static bool is_below(const char* floor) { return static_cast<const char*>(__builtin_frame_address(0)) < floor; }
   static bool stack_is_low(const slot& s) { return s.depth > 0 && is_below(s.floors.waits); }
+  // A thread of the program in the wait that it executes in, and what becomes ready there.
+  static bool may_go_on_with(const slot& s, const frame& f) {
+    return s.floors.only == nullptr || s.floors.only->allows(f);
+  }
   // In a wait. `deep_down`: what may be executed where little of the stack is left.
   static bool may_execute(const slot& s, const frame& f, const permission& deep_down) {
-    return (s.floors.only == nullptr || s.floors.only->allows(f)) && (!is_below(s.floors.others) || deep_down.allows(f));
+    return may_go_on_with(s, f) && (!is_below(s.floors.others) || deep_down.allows(f));
   }
   [[gnu::noinline]] void help_until_complete(slot*, scope_state&, bool may_fail);
   void wait_for_scope_of_others(const slot*, scope_state&, bool may_fail);

@@ -191,7 +191,7 @@ void engine::execute(slot& s, frame* f) {
     }
     if (next != nullptr && scheduler_.may_have_cooled(*next) && s.holds_no_task())
       next = scheduler_.oldest_data_first(s.queues, next);
-    if (next != nullptr && (s.turns.is_due() || is_away(s))) [[unlikely]]
+    if (next != nullptr && (s.turns.is_due() || is_away(s) || !may_go_on_with(s, *next))) [[unlikely]]
       next = leave_in_queue(s, next);
     f = next;
   }
