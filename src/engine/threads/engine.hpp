@@ -406,6 +406,7 @@ class engine {
   // Giving up (give_up.cpp).
   bool everybody_sleeps_for_good() const;
   bool stuck();
+  bool anybody_else_visits(const slot& self) const;
   std::string cancel_stuck(slot&);
   void all_asleep();
   std::string take_unheard();

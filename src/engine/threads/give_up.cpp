@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,12 @@ std::string listed(const std::vector<frame*>& tasks, Describe&& describe) {
   return tasks.size() > most_listed ? list + ", ..." : list;
 }
 
+// Its creator may still be at it, or somebody be about to call it ready, although it counts as waiting.
+bool waits_for_others(const frame& f, frame_state state) {
+  const std::uint32_t inputs = f.pending.load(std::memory_order_relaxed);
+  return state == frame_state::waiting && inputs != 0 && inputs < frame::being_created;
+}
+
 bool waited_for(const frame* f) { return f->scope != nullptr && f->scope->is_waited_for(); }
 
 // Those to give up next. Where tasks wait inside of tasks it may be enough to end one of these waits; the others can perhaps
@@ -73,15 +80,20 @@ bool engine::stuck() {
   if (!everybody_sleeps_for_good() || quiescent() || !scheduler_.all_queues_empty()) return false;
   bool waiting = nested_waiters_.load(std::memory_order_relaxed) > 0, on_its_way = false;
   for_each_frame(shared_, [&](const frame& f, frame_state state) {
-    // Its creator may still be at it, or somebody be about to call it ready, although it counts as waiting.
-    const std::uint32_t inputs = f.pending.load(std::memory_order_relaxed);
-    const bool really = state == frame_state::waiting && inputs != 0 && inputs < frame::being_created;
-    waiting |= really;
-    on_its_way |= state == frame_state::creating || state == frame_state::ready || (state == frame_state::waiting && !really);
+    const bool waits = waits_for_others(f, state);
+    waiting |= waits;
+    on_its_way |= state == frame_state::creating || state == frame_state::ready || (state == frame_state::waiting && !waits);
   });
   if (!waiting || on_its_way) return false;
   atomic_fence(std::memory_order_seq_cst);
-  return everybody_sleeps_for_good() && scheduler_.sleep.wake_epoch() == epoch && scheduler_.all_queues_empty();
+  return scheduler_.all_queues_empty() && everybody_sleeps_for_good() && scheduler_.sleep.wake_epoch() == epoch;
+}
+
+// A thread that matches a task, and may be about to call it ready.
+bool engine::anybody_else_visits(const slot& self) const {
+  bool any = false;
+  for_each_slot([&](const slot& s) { any |= &s != &self && s.flow.as_visitor.inside.load(std::memory_order_acquire) != 0; });
+  return any;
 }
 
 // By the last worker that falls asleep. Mostly a thread of the program waits outside, and looks whether all is stuck; if all
@@ -110,12 +122,18 @@ std::string engine::cancel_stuck(slot& s) {
   std::lock_guard guard(give_up_mutex_);
   std::string list = give_up(s);
   scheduler_.accept_ready(s.queues, s.flow.ready, false);
+  if (list.empty()) std::this_thread::yield();  // to who was seen on its way
   return list;
 }
 
 // Threads of the program may go on creating tasks meanwhile, although no open_end says so. What they create can only
 // reach a waiting task through a stream it pops from, so with all streams locked the tasks that are listed stay where
 // they are: those that were fed before are on their way, and then the second look finds that nothing is stuck.
+//
+// What a listed task waits for was created before it was listed. If that does not wait itself, nor runs, the second look sees
+// it on its way: unless its creator is still deciding who gets which tokens, when it looks like one that waits for them. Then
+// that thread has been inside since before the list was made, and is found there between the list and the second look. (A
+// worker may wake by itself between two looks and not be counted; but what it has run is.)
 //
 // One step at a time: tasks are given up and will be skipped as soon as they are ready; if they can't become ready
 // because the task that waits for them keeps what they need, their scope is released from them; if a wait has not ended by
@@ -125,13 +143,15 @@ std::string engine::give_up(slot& s) {
   const flow::visit here(s.flow);
   flow::locked_streams streams(s.flow);
   const std::uint32_t epoch = scheduler_.sleep.wake_epoch();
+  const std::uint64_t finished = finished_now();
   if (!stuck()) return {};
   std::vector<frame*> waiting, running;
   for_each_frame(shared_, [&](frame& f, frame_state state) {
-    if (state == frame_state::waiting) waiting.push_back(&f);
+    if (waits_for_others(f, state)) waiting.push_back(&f);
     if (state == frame_state::running) running.push_back(&f);
   });
-  if (!stuck() || scheduler_.sleep.wake_epoch() != epoch) return {};
+  if (anybody_else_visits(s)) return {};
+  if (!stuck() || scheduler_.sleep.wake_epoch() != epoch || finished_now() != finished) return {};
   const bool nested = nested_waiters_.load(std::memory_order_relaxed) > 0;
   // The innermost waits first: those around them, which are not counted before they sleep, can perhaps go on then.
   if (nested && release_scopes(waiting)) return {};
