@@ -177,15 +177,15 @@ class sleep_control {
     Atomics::fence(std::memory_order_seq_cst);
     const bool others_idle = sleeping_in(before) > 0 || searching_in(before) > (searching ? 1 : 0);
     if (any_work_left(!others_idle)) claim(worker);
-    else if (sleeping_in(before) + 1 >= workers_) everybody_asleep();
+    else if (everybody_is_counted_asleep()) everybody_asleep();
   }
 
   // A searching worker found nothing and goes to sleep. any_work_left() is called after the worker counts as asleep,
   // and again after unsure_microseconds; if true the call returns at once. It must look at every queue this worker
   // could take work from (relaxed loads do) and at the condition of a nested wait. If there is none and everybody now
-  // sleeps, everybody_asleep() is called before this worker blocks; it may wake workers. It is called by the last one
-  // who falls asleep, and may be called although somebody is just being woken by a thread that is no worker, so it has
-  // to judge by counts of its own (tasks outstanding) whether the program is stuck.
+  // sleeps, everybody_asleep() is called before this worker blocks; it may wake workers. The last one who falls asleep
+  // calls it, and sees everybody_sleeps(). It may be called by others, too, and although somebody is just being woken by a
+  // thread that is no worker, so it has to judge by counts of its own (tasks outstanding) whether the program is stuck.
   // On return the worker is searching, whoever woke it and why.
   // `in_task`: it waits inside a task, and its place cannot be borrowed.
   template <class AnyWorkLeft, class EverybodyAsleep>
@@ -396,10 +396,15 @@ class sleep_control {
   bool falls_asleep(word& mine, std::uint32_t resting) {
     const std::uint32_t now = mine.load(std::memory_order_relaxed);
     WEIR_ASSERT(is(now, awake) || is(now, lent));
-    const std::uint64_t before = state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
+    state_.fetch_add(one_sleeping - one_searching, std::memory_order_relaxed);
     mine.store(with(now, resting), std::memory_order_release);  // who claims it counts back what is counted by now
     Atomics::fence(std::memory_order_seq_cst);
-    return sleeping_in(before) + 1 >= workers_;
+    return everybody_is_counted_asleep();
+  }
+  // By who has just stored a word that says so. Of several at once the last one to store its word finds all counted, and
+  // who was the last to count may look before the others' words are there.
+  bool everybody_is_counted_asleep() const {
+    return sleeping_in(state_.load(std::memory_order_relaxed)) >= workers_;
   }
 
   // Who calls this looks at the word again.

@@ -20,7 +20,7 @@
    - No wake-up is lost. A task may stay in its body until all queued work is taken, or all others are in a body, too:
      so work that lies about beside a sleeper is a deadlock even while others are busy ("invalid end state").
    - The last one to fall asleep is told: when the last of all blocks, everybody_asleep has been called since the last
-     of them began to fall asleep. Being told with nothing outstanding ends the program; nothing else does.
+     of them began to fall asleep, and has seen that all words say so. Being told with nothing outstanding ends the program; nothing else does.
    - At the end nobody counts as searching or asleep, nothing is queued, every word says awake.
    - With ENDLESS the program does not end, its threads publish again and again, and work that is queued is taken
      at some time, if every process that can take a step takes one at some time (weak fairness).
@@ -46,6 +46,7 @@
 #define NO_LOOK_AFTER_THE_FIRST_PART 13
 #define LIGHT_FENCE_BESIDE_SLEEPERS 14
 #define FENCE_THAT_HAD_BEGUN 15
+#define LAST_BEFORE_ITS_WORD 16
 
 #ifndef WORKERS
 #define WORKERS 3
@@ -90,7 +91,9 @@ byte outstanding;         /* tasks that are not done, as their creators count th
 bool over;                /* the program ends */
 
 /* Only for the assertions. */
-bool told;                /* everybody_asleep has been called since the last one began to fall asleep */
+bool told;                /* everybody_asleep has been called, and found that, since the last one began to fall asleep */
+hidden byte all_asleep;   /* within one step */
+hidden byte looked_at;
 byte resting;             /* workers blocked that nobody has claimed */
 byte in_body;
 
@@ -212,10 +215,15 @@ inline falls_asleep() {
 #if MUTANT == LAST_BY_AN_OLD_COUNT
   last = (sleeping + 1 >= WORKERS);
   d_step { sleeping++; searching--; told = false }
-#else
-  d_step { last = (sleeping + 1 >= WORKERS); sleeping++; searching--; told = false }
-#endif
   word[me] = ASLEEP
+#elif MUTANT == LAST_BEFORE_ITS_WORD
+  d_step { last = (sleeping + 1 >= WORKERS); sleeping++; searching--; told = false }
+  word[me] = ASLEEP
+#else
+  d_step { sleeping++; searching--; told = false }
+  word[me] = ASLEEP;
+  last = (sleeping >= WORKERS)
+#endif
 }
 
 inline look_again() {
@@ -226,12 +234,20 @@ inline look_again() {
   sees_work = sees_work || over
 }
 
-/* In the program: the callee judges by counts of its own whether there is nothing left to wait for. */
+/* In the program: the callee judges by words and by counts of its own whether there is nothing left to wait for. */
 inline everybody_asleep() {
-  told = true;
+  d_step {
+    all_asleep = true;
+    looked_at = 0;
+    do
+    :: looked_at < WORKERS -> all_asleep = all_asleep && word[looked_at] == ASLEEP; looked_at++
+    :: else -> break
+    od;
+    told = told || all_asleep
+  };
 #ifndef ENDLESS
   if
-  :: outstanding == 0 -> over = true; wake_all()
+  :: told && outstanding == 0 -> over = true; wake_all()
   :: else
   fi
 #endif

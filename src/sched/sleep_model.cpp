@@ -297,6 +297,50 @@ TEST(sleep_model, who_is_woken_while_it_looks_again_sees_what_its_waker_did) {
   });
 }
 
+// Two fall asleep at the same time. Who is told looks at counts and words, as those do that judge whether a program is stuck;
+// were nobody told who sees both asleep, both would sleep for ever.
+TEST(sleep_model, who_is_told_that_everybody_sleeps_sees_it) {
+  expect_passes([] {
+    sleep_control<model_atomics> sleep(2);
+    model::atomic<int> over{0};
+    const auto end = [&] {
+      model_atomics::fence(std::memory_order_seq_cst);
+      if (!sleep.everybody_sleeps()) return;
+      over.store(1, relaxed);
+      sleep.wake_all();
+    };
+    const auto rest = [&](int worker) {
+      sleep.start_searching();
+      while (over.load(relaxed) == 0) sleep.sleep(worker, true, [&] { return over.load(relaxed) == 1; }, end);
+    };
+    parallel([&] { rest(0); }, [&] { rest(1); });
+  });
+}
+
+// As before, but one of the two has been in the other's place, and gives it back.
+TEST(sleep_model, who_is_told_by_a_borrower_that_everybody_sleeps_sees_it) {
+  expect_passes([] {
+    sleep_control<model_atomics> sleep(2);
+    model::atomic<int> over{0};
+    const auto is_over = [&] { return over.load(relaxed) == 1; };
+    const auto end = [&] {
+      model_atomics::fence(std::memory_order_seq_cst);
+      if (!sleep.everybody_sleeps()) return;
+      over.store(1, relaxed);
+      sleep.wake_all();
+    };
+    sleep.start_searching();
+    static_cast<void>(sleep.begin_rest(0, true));
+    require(sleep.borrow(0, 0, 1) == 0, "it is asleep");
+    parallel([&] { sleep.give_back(0, true, [&](bool) { return is_over(); }, end); },
+             [&] {
+               sleep.start_searching();
+               while (!is_over()) sleep.sleep(1, true, is_over, end);
+             });
+    require(is_over(), "nobody was told");
+  });
+}
+
 TEST(sleep_model, who_wakes_from_a_doze_by_itself_sees_what_a_faster_waker_did) {
   expect_passes([] {
     sleep_control<model_atomics> sleep(1);

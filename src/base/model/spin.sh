@@ -111,6 +111,7 @@ sleep_fails - HAND_OVER_BY_AN_OLD_COUNT 'the last searcher by a count read befor
 sleep_fails - LAST_TO_DOZE_NOT_TOLD 'the last one is not told if it dozes' "${two_tasks[@]}"
 sleep_fails - LAST_TO_SLEEP_NOT_TOLD 'the last one is not told if it sleeps' "${two_tasks[@]}" "${no_doze[@]}"
 sleep_fails - LAST_BY_AN_OLD_COUNT 'the last one to sleep by a count read before' "${two_tasks[@]}" "${no_doze[@]}"
+sleep_fails - LAST_BEFORE_ITS_WORD 'who is last to count itself is told' "${two_tasks[@]}" "${no_doze[@]}"
 sleep_fails - CANCEL_ALWAYS_COUNTS 'cancelling counts though a waker was faster' "${two_tasks[@]}"
 sleep_fails - CLAIM_WITHOUT_EXCHANGE 'claims by a load and a store' "${two_tasks[@]}"
 sleep_fails - NO_FUTEX_WAKE 'claims and does not wake' "${two_tasks[@]}"
