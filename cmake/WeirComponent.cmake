@@ -53,6 +53,9 @@ function(weir_compile_options target)
     target_compile_options(${target} PUBLIC -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${WEIR_SANITIZE})
   endif()
+  if(WEIR_DELAYS)
+    target_compile_definitions(${target} PUBLIC WEIR_DELAYS)
+  endif()
 endfunction()
 
 # Tests only call what must be fast: compiled with less effort, they build in two thirds of the time.

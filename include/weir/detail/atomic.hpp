@@ -25,6 +25,16 @@
 
 namespace weir {
 
+// In builds that test for races (the preset `delays`): the calling thread pauses now and then, some microseconds to some
+// milliseconds, so that what others do falls between two of its steps. Else nothing.
+namespace detail {
+#ifdef WEIR_DELAYS
+void delay() noexcept;
+#else
+[[gnu::always_inline]] inline void delay() noexcept {}
+#endif
+}  // namespace detail
+
 // Distance that keeps two variables from sharing a cache line, in bytes. 128 rather than 64: x86 prefetches lines in
 // pairs, and some ARM machines have lines of 128.
 inline constexpr std::size_t cache_line_bytes = 128;
@@ -38,24 +48,47 @@ class atomic {
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
 
-  [[gnu::always_inline]] T load(std::memory_order order) const noexcept { return value_.load(order); }
-  [[gnu::always_inline]] void store(T value, std::memory_order order) noexcept { value_.store(value, order); }
-  [[gnu::always_inline]] T exchange(T value, std::memory_order order) noexcept { return value_.exchange(value, order); }
+  [[gnu::always_inline]] T load(std::memory_order order) const noexcept {
+    detail::delay();
+    return value_.load(order);
+  }
+  [[gnu::always_inline]] void store(T value, std::memory_order order) noexcept {
+    detail::delay();
+    value_.store(value, order);
+  }
+  [[gnu::always_inline]] T exchange(T value, std::memory_order order) noexcept {
+    detail::delay();
+    return value_.exchange(value, order);
+  }
 
   [[gnu::always_inline]] bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
                                                     std::memory_order failure) noexcept {
+    detail::delay();
     return value_.compare_exchange_weak(expected, desired, success, failure);
   }
   [[gnu::always_inline]] bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
                                                       std::memory_order failure) noexcept {
+    detail::delay();
     return value_.compare_exchange_strong(expected, desired, success, failure);
   }
 
   // Arithmetic and bit operations; each returns the value before. For integral T only.
-  [[gnu::always_inline]] T fetch_add(T n, std::memory_order order) noexcept { return value_.fetch_add(n, order); }
-  [[gnu::always_inline]] T fetch_sub(T n, std::memory_order order) noexcept { return value_.fetch_sub(n, order); }
-  [[gnu::always_inline]] T fetch_or(T bits, std::memory_order order) noexcept { return value_.fetch_or(bits, order); }
-  [[gnu::always_inline]] T fetch_and(T bits, std::memory_order order) noexcept { return value_.fetch_and(bits, order); }
+  [[gnu::always_inline]] T fetch_add(T n, std::memory_order order) noexcept {
+    detail::delay();
+    return value_.fetch_add(n, order);
+  }
+  [[gnu::always_inline]] T fetch_sub(T n, std::memory_order order) noexcept {
+    detail::delay();
+    return value_.fetch_sub(n, order);
+  }
+  [[gnu::always_inline]] T fetch_or(T bits, std::memory_order order) noexcept {
+    detail::delay();
+    return value_.fetch_or(bits, order);
+  }
+  [[gnu::always_inline]] T fetch_and(T bits, std::memory_order order) noexcept {
+    detail::delay();
+    return value_.fetch_and(bits, order);
+  }
 
  private:
   std::atomic<T> value_;
@@ -70,10 +103,22 @@ class unset_atomic {
   unset_atomic(const unset_atomic&) = delete;
   unset_atomic& operator=(const unset_atomic&) = delete;
 
-  [[gnu::always_inline]] T load(std::memory_order order) const noexcept { return at().load(order); }
-  [[gnu::always_inline]] void store(T value, std::memory_order order) noexcept { at().store(value, order); }
-  [[gnu::always_inline]] T fetch_add(T n, std::memory_order order) noexcept { return at().fetch_add(n, order); }
-  [[gnu::always_inline]] T fetch_sub(T n, std::memory_order order) noexcept { return at().fetch_sub(n, order); }
+  [[gnu::always_inline]] T load(std::memory_order order) const noexcept {
+    detail::delay();
+    return at().load(order);
+  }
+  [[gnu::always_inline]] void store(T value, std::memory_order order) noexcept {
+    detail::delay();
+    at().store(value, order);
+  }
+  [[gnu::always_inline]] T fetch_add(T n, std::memory_order order) noexcept {
+    detail::delay();
+    return at().fetch_add(n, order);
+  }
+  [[gnu::always_inline]] T fetch_sub(T n, std::memory_order order) noexcept {
+    detail::delay();
+    return at().fetch_sub(n, order);
+  }
 
  private:
   [[gnu::always_inline]] std::atomic_ref<T> at() const noexcept { return std::atomic_ref<T>(value_); }
@@ -94,6 +139,7 @@ static_assert(sizeof(atomic<void*>) == sizeof(void*) && sizeof(atomic<std::uint6
   (void)order;
   fence_word.fetch_add(1, std::memory_order_seq_cst);
 #else
+  detail::delay();
   std::atomic_thread_fence(order);
 #endif
 }
