@@ -197,6 +197,14 @@ class Runs(InFolder):
         reason = "Figure 1: times: not drawn: it needs counters that this machine does not have: some."
         self.assertIn(reason, done.stdout)
 
+    def test_lines_without_what_bars_are_named_by(self):
+        self.plan(PLAN.replace('series = "measured"', 'series = "b = {b}"'))
+        note = "Incomplete: lines of first have no field b, which its bars are named by."
+        self.assertIn(note, self.eval().stdout)
+        self.plan(PLAN.replace('series = "measured"', 'series = "{step}"'))
+        reason = "Figure 1: times: not drawn: lines of first have no field step, which its bars are named by."
+        self.assertIn(reason, self.eval().stdout)
+
     def test_about_how_long(self):
         self.plan(PLAN.replace('name = "second"', 'name = "second"\nseconds = {other = 600, host = 7}')
                   .replace('scaling = "quickly"', 'scaling = "quickly"\npace = 0.5'))

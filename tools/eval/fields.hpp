@@ -17,8 +17,9 @@ inline std::string field_text(const nlohmann::ordered_json& value) {
   return text;
 }
 
-// Replaces {FIELD}; nothing if the line has no such field.
-inline std::optional<std::string> filled_from(const nlohmann::ordered_json& line, const std::string& form) {
+// Replaces {FIELD}; nothing if the line has no such field, and then `missing` says which one.
+inline std::optional<std::string> filled_from(const nlohmann::ordered_json& line, const std::string& form,
+                                              std::string* missing = nullptr) {
   std::string text;
   for (std::size_t i = 0; i < form.size(); i++) {
     const std::size_t end = form[i] == '{' ? form.find('}', i) : std::string::npos;
@@ -26,8 +27,12 @@ inline std::optional<std::string> filled_from(const nlohmann::ordered_json& line
       text += form[i];
       continue;
     }
-    const auto field = line.find(form.substr(i + 1, end - i - 1));
-    if (field == line.end() || field->is_null()) return std::nullopt;
+    const std::string name = form.substr(i + 1, end - i - 1);
+    const auto field = line.find(name);
+    if (field == line.end() || field->is_null()) {
+      if (missing != nullptr) *missing = name;
+      return std::nullopt;
+    }
     text += field_text(*field);
     i = end;
   }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace weir::tools {
 namespace {
@@ -54,10 +55,11 @@ class drawing {
         if (std::ranges::find(chart_.groups, v.at("group").get<std::string>()) != chart_.groups.end()) sample(v.at("group"), q.at("series"), v.at("value").get<double>() * factor_);
   }
 
-  // Why there is nothing to draw, or nothing of some experiments, in words; empty: nobody knows a reason.
-  static std::string reasons(const json& figure, const json_lines& lines) {
+  // Why there is nothing to draw, or nothing of some lines, in words; empty: nobody knows a reason.
+  std::string reasons(const json& figure, const json_lines& lines) const {
     std::string text;
     const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+    for (const std::string& what : lacking_) add(what + ", which its bars are named by");
     const json left_out = figure.value("left_out", json::object());
     for (const auto& [experiment, why] : left_out.items())
       if (std::ranges::none_of(lines, [&](const json& line) { return line.value("experiment", "") == experiment; }))
@@ -91,7 +93,9 @@ class drawing {
   void add(const bar& b) {
     for (const json& line : lines_) {
       if (!has_fields(line, b.where)) continue;
-      const auto group = filled_from(line, group_), series = filled_from(line, b.series);
+      std::string missing;
+      const auto group = filled_from(line, group_, &missing), series = filled_from(line, b.series, &missing);
+      if (!missing.empty()) lacking_.insert(fmt::format("lines of {} have no field {}", line.value("experiment", "(none)"), missing));
       const auto value = b.of(line);
       if (!group || !series || !value) continue;
       if (b.baseline.is_null()) sample(*group, *series, *value * factor_);
@@ -125,6 +129,7 @@ class drawing {
   double factor_ = 1;
   chart chart_;
   std::map<std::pair<std::string, std::string>, std::vector<double>> samples_;
+  std::set<std::string> lacking_;  // what lines that a bar picks do not say: an error of who wrote the figure
 };
 
 std::string short_number(double x, const std::string& unit) {
@@ -155,8 +160,9 @@ std::string table(const chart& c) {
 }
 
 void add_figure(chart_section& s, const json& figure, const json_lines& lines) {
-  auto drawn = drawing(figure, lines).result();
-  std::string why = drawing::reasons(figure, lines);
+  drawing from_lines(figure, lines);
+  auto drawn = from_lines.result();
+  std::string why = from_lines.reasons(figure, lines);
   if (drawn) {
     if (!why.empty()) drawn->note += (drawn->note.empty() ? "Incomplete: " : " Incomplete: ") + why + ".";
     return s.charts.push_back(std::move(*drawn));
