@@ -17,8 +17,8 @@ constexpr double good_enough = 0.03;
 class search {
  public:
   search(const partitioner& with, std::span<const std::uint64_t> cost, std::span<const edge> edges, const options& o,
-         double cost_of_byte, int most_tries, std::span<const edge> ties)
-      : with_(with), cost_(cost), options_(o), cost_of_byte_(cost_of_byte), tries_left_(most_tries),
+         double cost_of_byte, int most_divisions, std::span<const edge> ties)
+      : with_(with), cost_(cost), options_(o), cost_of_byte_(cost_of_byte), tries_left_(most_divisions),
         after_(successors_of(cost.size(), edges)), order_(order_of(after_)), depth_(depth_of(after_, order_)),
         graph_(make_graph({cost.begin(), cost.end()}, joined(edges, ties))) {}
 
@@ -90,9 +90,9 @@ class search {
 }  // namespace
 
 timely_division divide_in_time(const partitioner& with, std::span<const std::uint64_t> cost,
-                               std::span<const edge> edges, const options& o, double cost_of_byte, int most_tries,
+                               std::span<const edge> edges, const options& o, double cost_of_byte, int most_divisions,
                                std::span<const edge> ties) {
-  return search(with, cost, edges, o, cost_of_byte, most_tries, ties).run();
+  return search(with, cost, edges, o, cost_of_byte, most_divisions, ties).run();
 }
 
 }  // namespace weir::partition

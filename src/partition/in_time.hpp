@@ -19,11 +19,11 @@ struct timely_division : division {
 
 // Divides the tasks with different numbers of bands of depth, sees how each division would run (schedule.hpp), and
 // returns the one that ends first. `cost`: of each task; `cost_of_byte`: at distance 1, in the same unit. At most
-// `most_tries` divisions; fewer where one is within 3 % and the imbalance of the bound. The figures it returns are
+// `most_divisions` divisions; fewer where one is within 3 % and the imbalance of the bound. The figures it returns are
 // those of the bands that it has chosen. `ties`: what tasks have in common beside that, without waiting for each
 // other. Throws usage_error as partitioner::partition does, and for a cycle.
 timely_division divide_in_time(const partitioner&, std::span<const std::uint64_t> cost, std::span<const edge>,
-                               const options&, double cost_of_byte, int most_tries = 3,
+                               const options&, double cost_of_byte, int most_divisions = 3,
                                std::span<const edge> ties = {});
 
 }  // namespace weir::partition

@@ -13,7 +13,6 @@
 namespace weir::place {
 namespace {
 
-constexpr double line_bytes = 64;
 // Tasks. Fewer: a program whose first tasks are few has its arrays placed one by one. More: tasks that could follow
 // what is placed wait for a window.
 constexpr std::size_t enough_per_worker = 8;

@@ -18,7 +18,6 @@ std::vector<task_view> views_of(const std::vector<flow::frame*>& frames, const m
 }
 
 double local_ns_per_byte(const policy_machine& m) {
-  constexpr double line_bytes = 64;
   double least = m.read(0, 0);
   for (int n = 1; n < m.nodes; n++) least = std::min(least, m.read(n, n));
   return least / line_bytes;
@@ -30,7 +29,7 @@ constexpr std::size_t usual_sources = 3;
 // Tasks, some 100 ns each, of which a task of four accesses has its first four lines in no cache.
 constexpr std::size_t tasks_fetched_ahead = 8;
 void prefetch(const flow::frame* f) {
-  constexpr std::size_t lines = 4, line_bytes = 64;
+  constexpr std::size_t lines = 4;
   for (std::size_t i = 0; i < lines; i++) __builtin_prefetch(reinterpret_cast<const char*>(f) + i * line_bytes);
 }
 

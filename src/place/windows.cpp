@@ -26,7 +26,6 @@ constexpr std::uint64_t head_start_ns = 20'000;
 
 // Over all pairs of nodes with workers.
 double mean_far_ns_per_byte(const policy_machine& m) {
-  constexpr double line_bytes = 64;
   double sum = 0;
   int pairs = 0;
   for (int from = 0; from < m.nodes; from++)

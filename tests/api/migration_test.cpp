@@ -12,7 +12,7 @@ namespace {
 
 constexpr int node_count = 4;
 constexpr const char* four_nodes = "nodes:4 cpus:1";
-constexpr std::size_t pages = 64, uses = 20;
+constexpr std::size_t page_count = 64, uses = 20;
 
 class own_array {
  public:
@@ -21,7 +21,7 @@ class own_array {
   own_array(const own_array&) = delete;
   own_array& operator=(const own_array&) = delete;
   static std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-  static std::size_t bytes() { return pages * page_bytes(); }
+  static std::size_t bytes() { return page_count * page_bytes(); }
   std::span<char> all() const { return {data_, bytes()}; }
 
  private:
@@ -93,7 +93,7 @@ TEST(migration, moves_what_tasks_use_to_where_they_run) {
     begins_on_first_node(rt, a);
     use_on(rt, a, 2);
     const statistics s = rt.stats();
-    EXPECT_EQ(s.pages_moved, pages) << policy;
+    EXPECT_EQ(s.pages_moved, page_count) << policy;
     EXPECT_EQ(s.pages_refused, 0u) << policy;
     EXPECT_GT(s.lost_before_moving_ns, 0u) << policy;
     EXPECT_EQ(read_at_home(rt, a, 2), a.bytes()) << policy;
@@ -113,7 +113,7 @@ TEST(migration, begins_when_a_plan_wants_it) {
     while (rt.stats().pages_moved == 0) use_in_parts(rt, a);
     use_on(rt, a, 2, 100 * uses);
     EXPECT_EQ(read_at_home(rt, a, 2), a.bytes()) << policy;
-    EXPECT_GE(rt.stats().pages_moved, pages) << policy << ": " << rt.stats().policy_explanation;
+    EXPECT_GE(rt.stats().pages_moved, page_count) << policy << ": " << rt.stats().policy_explanation;
   }
 }
 
@@ -123,7 +123,7 @@ TEST(migration, leaves_alone_what_was_placed_by_a_plan) {
     watchdog dog(60);
     runtime rt({.workers = node_count, .policy = policy, .machine = four_nodes});
     const own_array a;
-    for (std::size_t p = 0; p < pages; p++)
+    for (std::size_t p = 0; p < page_count; p++)
       rt.spawn(out(ref(a.all().subspan(p * a.page_bytes(), a.page_bytes()))), [](auto x) { x[0] = 1; });
     rt.wait();
     use_on(rt, a, 2);
@@ -140,7 +140,7 @@ TEST(migration, is_left_for_barriers) {
     use_on(rt, a, 1);
     EXPECT_EQ(rt.stats().pages_moved, 0u) << policy;
     rt.wait();
-    EXPECT_EQ(rt.stats().pages_moved, pages) << policy;
+    EXPECT_EQ(rt.stats().pages_moved, page_count) << policy;
     EXPECT_EQ(read_at_home(rt, a, 1), a.bytes()) << policy;
   }
 }
@@ -171,7 +171,7 @@ TEST(migration, is_said_in_the_statistics) {
   const own_array a;
   begins_on_first_node(rt, a);
   use_on(rt, a, 3);
-  EXPECT_NE(rt.stats().to_string().find("pages moved      " + std::to_string(pages)), std::string::npos)
+  EXPECT_NE(rt.stats().to_string().find("pages moved      " + std::to_string(page_count)), std::string::npos)
       << rt.stats().to_string();
 }
 
