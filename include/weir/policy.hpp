@@ -38,8 +38,10 @@ class window_builder;
 
 // The machine, as a policy sees it. Nodes and workers are numbered from 0 up.
 struct policy_machine {
+  static constexpr std::size_t line_bytes = 64;
+
   int nodes = 1;
-  // Of a line of 64 bytes: nodes x nodes, [node of the CPU][node of the memory]. Where latencies are unknown they
+  // Of a line: nodes x nodes, [node of the CPU][node of the memory]. Where latencies are unknown they
   // follow the distances that the firmware tells.
   std::vector<double> read_ns, write_ns;
   std::vector<char> has_worker;     // by node

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/atomic.hpp"
@@ -9,8 +10,8 @@
 namespace weir::detail {
 namespace {
 
-// So many operations, on average, to a pause. Fewer: threads do little else; more: few pauses fall where they matter. So each
-// process takes another number, unless WEIR_DELAY_ONE_IN says which.
+// So many operations, on average, to a pause. Fewer: threads do little else; more: few pauses fall where they matter.
+// So each process takes another number, and says which, unless WEIR_DELAY_ONE_IN does.
 constexpr std::uint64_t fewest_between_pauses = 1'000, doublings = 6;
 // Of 64 pauses 48 let another thread run, 15 are short, and one is longer than a worker waits for anything.
 constexpr std::uint64_t longest_short_ns = 300'000, longest_ns = 20'000'000;
@@ -25,7 +26,10 @@ std::uint64_t operations_to_a_pause() noexcept {
   static const std::uint64_t n = [] {
     const char* const said = std::getenv("WEIR_DELAY_ONE_IN");
     const std::uint64_t wanted = said != nullptr ? std::strtoull(said, nullptr, 10) : 0;
-    return wanted != 0 ? wanted : fewest_between_pauses << now_ns() / 1000 % doublings;
+    if (wanted != 0) return wanted;
+    const std::uint64_t chosen = fewest_between_pauses << now_ns() / 1000 % doublings;
+    std::fprintf(stderr, "pauses: WEIR_DELAY_ONE_IN=%llu\n", static_cast<unsigned long long>(chosen));
+    return chosen;
   }();
   return n;
 }

@@ -29,7 +29,7 @@ double distances_of(const policy_machine& m, std::vector<double>& distance) {
     }
   for (double& d : distance) d = nearest > 0 ? d / nearest : 0;
   if (nearest == 0) distance.clear();  // all are as far: a cut costs a cache miss
-  return nearest / line_bytes;
+  return nearest / policy_machine::line_bytes;
 }
 
 }  // namespace
@@ -359,7 +359,7 @@ void planning::begin(const policy_machine& m) {
   cost_of_byte_ = distances_of(m, onto_.distance);
   double line_ns = 0;
   for (int n = 0; n < m.nodes; n++) line_ns += (m.read(n, 0) + m.write(n, n)) / m.nodes;
-  move_of_byte_ = line_ns / line_bytes;
+  move_of_byte_ = line_ns / policy_machine::line_bytes;
   workers_ = m.node_of_worker.size();
   dealt_.ns.assign(onto_.capacity.size(), 0);
   dealt_.new_bytes.assign(onto_.capacity.size(), 0);

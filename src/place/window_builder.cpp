@@ -20,7 +20,7 @@ std::vector<task_view> views_of(const std::vector<flow::frame*>& frames, const m
 double local_ns_per_byte(const policy_machine& m) {
   double least = m.read(0, 0);
   for (int n = 1; n < m.nodes; n++) least = std::min(least, m.read(n, n));
-  return least / line_bytes;
+  return least / policy_machine::line_bytes;
 }
 
 // Of a task, as in stencils. Fewer: links are copied once or twice more.
@@ -30,7 +30,7 @@ constexpr std::size_t usual_sources = 3;
 constexpr std::size_t tasks_fetched_ahead = 8;
 void prefetch(const flow::frame* f) {
   constexpr std::size_t lines = 4;
-  for (std::size_t i = 0; i < lines; i++) __builtin_prefetch(reinterpret_cast<const char*>(f) + i * line_bytes);
+  for (std::size_t i = 0; i < lines; i++) __builtin_prefetch(reinterpret_cast<const char*>(f) + i * policy_machine::line_bytes);
 }
 
 // Who writes a version: parts of a task, and groups, have frames of their own that never run. The task of parts may be

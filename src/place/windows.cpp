@@ -35,7 +35,7 @@ double mean_far_ns_per_byte(const policy_machine& m) {
       sum += std::max(0.0, m.read(from, to) - m.read(from, from));
       pairs++;
     }
-  return pairs == 0 ? 0 : sum / pairs / line_bytes;
+  return pairs == 0 ? 0 : sum / pairs / policy_machine::line_bytes;
 }
 
 }  // namespace

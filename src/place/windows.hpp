@@ -18,9 +18,6 @@ namespace weir::place {
 // nothing to do at the beginning cut windows of a few tasks, which decide where arrays lie for good.
 inline constexpr std::uint32_t uses_expected = 8;
 
-// What policy_machine::read_ns and write_ns are the times of.
-inline constexpr std::size_t line_bytes = 64;
-
 class windows {
  public:
   // Both must outlive it, and so must what is set.

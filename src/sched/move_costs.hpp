@@ -16,7 +16,7 @@ class move_costs {
   explicit move_costs(const policy_machine& m) : nodes_(static_cast<std::size_t>(m.nodes)) {
     for (int from = 0; from < m.nodes; from++)
       for (int to = 0; to < m.nodes; to++)
-        ns_per_byte_.push_back(std::max(0.0, m.read(to, from) - m.read(from, from)) / line_bytes);
+        ns_per_byte_.push_back(std::max(0.0, m.read(to, from) - m.read(from, from)) / policy_machine::line_bytes);
   }
 
   const std::vector<double>& ns_per_byte() const { return ns_per_byte_; }  // [from][to]
@@ -29,8 +29,6 @@ class move_costs {
   }
 
  private:
-  static constexpr double line_bytes = 64;
-
   const std::size_t nodes_;
   std::vector<double> ns_per_byte_;  // nodes x nodes, [from][to]
 };

@@ -184,8 +184,8 @@ class sleep_control {
   // and again after unsure_microseconds; if true the call returns at once. It must look at every queue this worker
   // could take work from (relaxed loads do) and at the condition of a nested wait. If there is none and everybody now
   // sleeps, everybody_asleep() is called before this worker blocks; it may wake workers. The last one who falls asleep
-  // calls it, and sees everybody_sleeps(). It may be called by others, too, and although somebody is just being woken by a
-  // thread that is no worker, so it has to judge by counts of its own (tasks outstanding) whether the program is stuck.
+  // calls it, and sees everybody_sleeps(). It may be called by others, too, and although somebody is just being woken by
+  // a thread that is no worker, so it has to judge by counts of its own (tasks outstanding) whether the program is stuck.
   // On return the worker is searching, whoever woke it and why.
   // `in_task`: it waits inside a task, and its place cannot be borrowed.
   template <class AnyWorkLeft, class EverybodyAsleep>
@@ -401,8 +401,8 @@ class sleep_control {
     Atomics::fence(std::memory_order_seq_cst);
     return everybody_is_counted_asleep();
   }
-  // By who has just stored a word that says so. Of several at once the last one to store its word finds all counted, and
-  // who was the last to count may look before the others' words are there.
+  // By who has just stored a word that says so. Of several at once the last one to store its word finds all counted,
+  // and who was the last to count may look before the others' words are there.
   bool everybody_is_counted_asleep() const {
     return sleeping_in(state_.load(std::memory_order_relaxed)) >= workers_;
   }

@@ -20,7 +20,8 @@
    - No wake-up is lost. A task may stay in its body until all queued work is taken, or all others are in a body, too:
      so work that lies about beside a sleeper is a deadlock even while others are busy ("invalid end state").
    - The last one to fall asleep is told: when the last of all blocks, everybody_asleep has been called since the last
-     of them began to fall asleep, and has seen that all words say so. Being told with nothing outstanding ends the program; nothing else does.
+     of them began to fall asleep, and has seen that all words say so. Being told with nothing outstanding ends the
+     program; nothing else does.
    - At the end nobody counts as searching or asleep, nothing is queued, every word says awake.
    - With ENDLESS the program does not end, its threads publish again and again, and work that is queued is taken
      at some time, if every process that can take a step takes one at some time (weak fairness).
@@ -91,7 +92,7 @@ byte outstanding;         /* tasks that are not done, as their creators count th
 bool over;                /* the program ends */
 
 /* Only for the assertions. */
-bool told;                /* everybody_asleep has been called, and found that, since the last one began to fall asleep */
+bool told;                /* everybody_asleep was called, and found that, since the last one began to fall asleep */
 hidden byte all_asleep;   /* within one step */
 hidden byte looked_at;
 byte resting;             /* workers blocked that nobody has claimed */

@@ -297,8 +297,8 @@ TEST(sleep_model, who_is_woken_while_it_looks_again_sees_what_its_waker_did) {
   });
 }
 
-// Two fall asleep at the same time. Who is told looks at counts and words, as those do that judge whether a program is stuck;
-// were nobody told who sees both asleep, both would sleep for ever.
+// Two fall asleep at the same time. Who is told looks at counts and words, as those do that judge whether a program is
+// stuck; were nobody told who sees both asleep, both would sleep for ever.
 TEST(sleep_model, who_is_told_that_everybody_sleeps_sees_it) {
   expect_passes([] {
     sleep_control<model_atomics> sleep(2);

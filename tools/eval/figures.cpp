@@ -95,7 +95,8 @@ class drawing {
       if (!has_fields(line, b.where)) continue;
       std::string missing;
       const auto group = filled_from(line, group_, &missing), series = filled_from(line, b.series, &missing);
-      if (!missing.empty()) lacking_.insert(fmt::format("lines of {} have no field {}", line.value("experiment", "(none)"), missing));
+      if (!missing.empty())
+        lacking_.insert(fmt::format("lines of {} have no field {}", line.value("experiment", "(none)"), missing));
       const auto value = b.of(line);
       if (!group || !series || !value) continue;
       if (b.baseline.is_null()) sample(*group, *series, *value * factor_);

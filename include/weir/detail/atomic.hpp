@@ -25,8 +25,8 @@
 
 namespace weir {
 
-// In builds that test for races (the preset `delays`): the calling thread pauses now and then, some microseconds to some
-// milliseconds, so that what others do falls between two of its steps. Else nothing.
+// In builds that test for races (the preset `delays`): the calling thread pauses now and then, some microseconds to
+// some milliseconds, so that what others do falls between two of its steps. Else nothing.
 namespace detail {
 #ifdef WEIR_DELAYS
 void delay() noexcept;
@@ -48,49 +48,35 @@ class atomic {
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
 
-  [[gnu::always_inline]] T load(std::memory_order order) const noexcept {
-    detail::delay();
-    return value_.load(order);
-  }
-  [[gnu::always_inline]] void store(T value, std::memory_order order) noexcept {
-    detail::delay();
-    value_.store(value, order);
-  }
-  [[gnu::always_inline]] T exchange(T value, std::memory_order order) noexcept {
-    detail::delay();
-    return value_.exchange(value, order);
-  }
+  [[gnu::always_inline]] T load(std::memory_order order) const noexcept { return at().load(order); }
+  [[gnu::always_inline]] void store(T value, std::memory_order order) noexcept { at().store(value, order); }
+  [[gnu::always_inline]] T exchange(T value, std::memory_order order) noexcept { return at().exchange(value, order); }
 
   [[gnu::always_inline]] bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
                                                     std::memory_order failure) noexcept {
-    detail::delay();
-    return value_.compare_exchange_weak(expected, desired, success, failure);
+    return at().compare_exchange_weak(expected, desired, success, failure);
   }
   [[gnu::always_inline]] bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
                                                       std::memory_order failure) noexcept {
-    detail::delay();
-    return value_.compare_exchange_strong(expected, desired, success, failure);
+    return at().compare_exchange_strong(expected, desired, success, failure);
   }
 
   // Arithmetic and bit operations; each returns the value before. For integral T only.
-  [[gnu::always_inline]] T fetch_add(T n, std::memory_order order) noexcept {
-    detail::delay();
-    return value_.fetch_add(n, order);
-  }
-  [[gnu::always_inline]] T fetch_sub(T n, std::memory_order order) noexcept {
-    detail::delay();
-    return value_.fetch_sub(n, order);
-  }
-  [[gnu::always_inline]] T fetch_or(T bits, std::memory_order order) noexcept {
-    detail::delay();
-    return value_.fetch_or(bits, order);
-  }
-  [[gnu::always_inline]] T fetch_and(T bits, std::memory_order order) noexcept {
-    detail::delay();
-    return value_.fetch_and(bits, order);
-  }
+  [[gnu::always_inline]] T fetch_add(T n, std::memory_order order) noexcept { return at().fetch_add(n, order); }
+  [[gnu::always_inline]] T fetch_sub(T n, std::memory_order order) noexcept { return at().fetch_sub(n, order); }
+  [[gnu::always_inline]] T fetch_or(T bits, std::memory_order order) noexcept { return at().fetch_or(bits, order); }
+  [[gnu::always_inline]] T fetch_and(T bits, std::memory_order order) noexcept { return at().fetch_and(bits, order); }
 
  private:
+  [[gnu::always_inline]] std::atomic<T>& at() noexcept {
+    detail::delay();
+    return value_;
+  }
+  [[gnu::always_inline]] const std::atomic<T>& at() const noexcept {
+    detail::delay();
+    return value_;
+  }
+
   std::atomic<T> value_;
 };
 
@@ -103,25 +89,16 @@ class unset_atomic {
   unset_atomic(const unset_atomic&) = delete;
   unset_atomic& operator=(const unset_atomic&) = delete;
 
-  [[gnu::always_inline]] T load(std::memory_order order) const noexcept {
-    detail::delay();
-    return at().load(order);
-  }
-  [[gnu::always_inline]] void store(T value, std::memory_order order) noexcept {
-    detail::delay();
-    at().store(value, order);
-  }
-  [[gnu::always_inline]] T fetch_add(T n, std::memory_order order) noexcept {
-    detail::delay();
-    return at().fetch_add(n, order);
-  }
-  [[gnu::always_inline]] T fetch_sub(T n, std::memory_order order) noexcept {
-    detail::delay();
-    return at().fetch_sub(n, order);
-  }
+  [[gnu::always_inline]] T load(std::memory_order order) const noexcept { return at().load(order); }
+  [[gnu::always_inline]] void store(T value, std::memory_order order) noexcept { at().store(value, order); }
+  [[gnu::always_inline]] T fetch_add(T n, std::memory_order order) noexcept { return at().fetch_add(n, order); }
+  [[gnu::always_inline]] T fetch_sub(T n, std::memory_order order) noexcept { return at().fetch_sub(n, order); }
 
  private:
-  [[gnu::always_inline]] std::atomic_ref<T> at() const noexcept { return std::atomic_ref<T>(value_); }
+  [[gnu::always_inline]] std::atomic_ref<T> at() const noexcept {
+    detail::delay();
+    return std::atomic_ref<T>(value_);
+  }
 
   mutable T value_;
 };

@@ -82,7 +82,8 @@ bool engine::stuck() {
   for_each_frame(shared_, [&](const frame& f, frame_state state) {
     const bool waits = waits_for_others(f, state);
     waiting |= waits;
-    on_its_way |= state == frame_state::creating || state == frame_state::ready || (state == frame_state::waiting && !waits);
+    on_its_way |= state == frame_state::creating || state == frame_state::ready ||
+                  (state == frame_state::waiting && !waits);
   });
   if (!waiting || on_its_way) return false;
   atomic_fence(std::memory_order_seq_cst);
@@ -92,7 +93,9 @@ bool engine::stuck() {
 // A thread that matches a task, and may be about to call it ready.
 bool engine::anybody_else_visits(const slot& self) const {
   bool any = false;
-  for_each_slot([&](const slot& s) { any |= &s != &self && s.flow.as_visitor.inside.load(std::memory_order_acquire) != 0; });
+  for_each_slot([&](const slot& s) {
+    any |= &s != &self && s.flow.as_visitor.inside.load(std::memory_order_acquire) != 0;
+  });
   return any;
 }
 
@@ -130,10 +133,10 @@ std::string engine::cancel_stuck(slot& s) {
 // reach a waiting task through a stream it pops from, so with all streams locked the tasks that are listed stay where
 // they are: those that were fed before are on their way, and then the second look finds that nothing is stuck.
 //
-// What a listed task waits for was created before it was listed. If that does not wait itself, nor runs, the second look sees
-// it on its way: unless its creator is still deciding who gets which tokens, when it looks like one that waits for them. Then
-// that thread has been inside since before the list was made, and is found there between the list and the second look. (A
-// worker may wake by itself between two looks and not be counted; but what it has run is.)
+// What a listed task waits for was created before it was listed. If that does not wait itself, nor runs, the second look
+// sees it on its way: unless its creator is still deciding who gets which tokens, when it looks like one that waits for
+// them. Then that thread has been inside since before the list was made, and is found there between the list and the
+// second look. (A worker may wake by itself between two looks and not be counted; but what it has run is.)
 //
 // One step at a time: tasks are given up and will be skipped as soon as they are ready; if they can't become ready
 // because the task that waits for them keeps what they need, their scope is released from them; if a wait has not ended by
