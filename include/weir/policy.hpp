@@ -123,12 +123,20 @@ class task_window {
     std::uint64_t bytes;
     bool own_memory = false;  // the program's, which may move (policy::migrates())
   };
+  // What a task names of memory of the program's own.
+  struct named_memory {
+    std::uintptr_t most = 0;  // where the largest part begins that it names; 0: it names none
+    // The page where the largest begins that it writes, 0 if it writes none. Those that begin on the same page share
+    // more than that one, and belong together.
+    std::uintptr_t written_page = 0;
+    bool is_new = false;      // nobody has written most of what it writes
+  };
 
   task_window(std::vector<task_view> tasks, bool cut) : cut_(cut), tasks_(std::move(tasks)) {
     nodes_.assign(tasks_.size(), -1);
     cost_ns_.assign(tasks_.size(), 0);
     bytes_.assign(tasks_.size(), 0);
-    new_pages_.assign(tasks_.size(), 0);
+    own_memory_.resize(tasks_.size());
     kept_from_ = tasks_.size();
   }
   std::size_t size() const { return tasks_.size(); }
@@ -137,14 +145,15 @@ class task_window {
   const std::vector<std::uint64_t>& cost_ns() const { return cost_ns_; }
   // All that each names.
   const std::vector<std::uint64_t>& bytes() const { return bytes_; }
-  // Of tasks that mostly write memory of the program's own which nobody has written yet: the page where they begin.
-  // Those of the same page share more than that one, and belong together. 0: it is none of them.
-  const std::vector<std::uintptr_t>& new_pages() const { return new_pages_; }
+  const std::vector<named_memory>& own_memory() const { return own_memory_; }
   // By `to`, and by task, in ascending order.
   const std::vector<link>& links() const { return links_; }
   const std::vector<bond>& bonds() const { return bonds_; }
   // It was ended before it was full: somebody waits for its tasks, or workers have nothing else to do.
   bool is_cut() const { return cut_; }
+  // Nanoseconds from some point on, for a policy that is to know how long it has been at it. In a simulated machine
+  // policies take no time, and this one stands still.
+  std::uint64_t now_ns() const { return clock_ != nullptr ? clock_() : 0; }
   // Where it was placed so far: by this window, or, if it was kept, by the one before. -1: nowhere.
   int node(std::size_t i) const { return nodes_[i]; }
 
@@ -165,9 +174,10 @@ class task_window {
  private:
   friend class place::window_builder;
   bool cut_;
+  std::uint64_t (*clock_)() = nullptr;
   std::vector<task_view> tasks_;
   std::vector<std::uint64_t> cost_ns_, bytes_;
-  std::vector<std::uintptr_t> new_pages_;
+  std::vector<named_memory> own_memory_;
   std::vector<link> links_;
   std::vector<bond> bonds_;
   std::vector<int> nodes_;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace weir::place {
 
@@ -23,7 +24,10 @@ class dealing {
   // turn(): the node whose turn it is.
   template <class Turn>
   int node_for(flow::frame* task, Turn&& turn) {
-    const std::uintptr_t page = page_of(task);
+    return node_for(page_of(task), std::forward<Turn>(turn));
+  }
+  template <class Turn>
+  int node_for(std::uintptr_t page, Turn&& turn) {
     if (page == 0) return turn();
     atomic<std::uint64_t>& entry = entries_[(page * 0x9e3779b97f4a7c15u) >> (64 - entry_bits)];
     std::uint64_t known = entry.load(std::memory_order_relaxed);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 namespace weir::place {
@@ -30,6 +29,15 @@ double distances_of(const policy_machine& m, std::vector<double>& distance) {
   for (double& d : distance) d = nearest > 0 ? d / nearest : 0;
   if (nearest == 0) distance.clear();  // all are as far: a cut costs a cache miss
   return nearest / policy_machine::line_bytes;
+}
+
+// Of tasks that write memory of the program's own which is new, or all of them: the page where that begins. 0: it is
+// none of them.
+std::vector<std::uintptr_t> first_pages_of(const task_window& w, bool all) {
+  std::vector<std::uintptr_t> pages;
+  pages.reserve(w.size());
+  for (const task_window::named_memory& m : w.own_memory()) pages.push_back(all || m.is_new ? m.written_page : 0);
+  return pages;
 }
 
 }  // namespace
@@ -89,7 +97,7 @@ class planning::shares {
 class planning::in_pieces {
  public:
   // `dealt`: so far, and kept up to date. `first_pages`: of tasks that are to be dealt out by address, as
-  // task_window::new_pages().
+  // first_pages_of().
   in_pieces(const std::vector<double>& capacity, amounts& dealt, dealing& by_page, const task_window& w,
             const std::vector<std::uintptr_t>& first_pages)
       : w_(w), first_pages_(first_pages), of_new_(w.size(), policy::here),
@@ -125,7 +133,7 @@ class planning::in_pieces {
       while (end < by_page.size() && page(by_page[end]) == page(by_page[i]))
         bytes += static_cast<double>(w_.bytes()[by_page[end++]]);
       // Some of it may have been dealt in a window before.
-      const int node = pages.node_for(&w_.task(by_page[i]).frame(), [&] { return new_.next(bytes); });
+      const int node = pages.node_for(page(by_page[i]), [&] { return new_.next(bytes); });
       new_.add(bytes, node);
       for (; i < end; i++) of_new_[by_page[i]] = node;
     }
@@ -142,7 +150,7 @@ class planning::divisions {
  public:
   divisions(planning& by, const task_window& w)
       : by_(by), w_(w), tasks_(w.size()), nodes_(by.onto_.capacity.size()), cost_(w.cost_ns()),
-        order_(tasks_ + nodes_), first_pages_(w.new_pages()) {
+        order_(tasks_ + nodes_), first_pages_(first_pages_of(w, false)) {
     cost_.resize(tasks_ + nodes_, 0);
     edges_.reserve(w.links().size() + w.bonds().size());
     for (const task_window::link& l : w.links()) edges_.push_back({l.from, l.to, l.bytes});
@@ -180,8 +188,10 @@ class planning::divisions {
   }
 
  private:
-  // What they take, in ns an edge, on a server of today, roughly: who divides for longer than that gains loses.
-  static constexpr double passes_of_refinement = 300, passes_of_division = 1000;
+  // What they take, as so many simulations of the window (record 29 has what was measured), and one of these, in ns an
+  // edge, on a server of today, roughly: who divides for longer than that gains loses.
+  static constexpr double passes_of_refinement = 30, passes_of_division = 200;
+  static constexpr double usual_pass = 30;
   static constexpr double good_enough = 0.03;
   static constexpr int most_divisions = 3;
 
@@ -193,8 +203,7 @@ class planning::divisions {
   // costs with each use. `dealt`: what it is after the best so far.
   void try_moving(amounts& dealt) {
     free_ = true;
-    std::vector<std::uintptr_t> pages(tasks_);
-    for (std::size_t i = 0; i < tasks_; i++) pages[i] = dealing::page_of(&w_.task(i).frame());
+    std::vector<std::uintptr_t> pages = first_pages_of(w_, true);
     pages.swap(first_pages_);
     amounts dealt_then = by_.dealt_;
     const auto by_page = std::make_unique<dealing>();
@@ -214,14 +223,12 @@ class planning::divisions {
   // A third of its tasks on memory of the program's own, or more, are not the first on most of theirs. A window that is
   // ended when its tasks begin to come again has half.
   bool names_again() const {
-    std::unordered_set<std::uintptr_t> named;
-    std::size_t tasks = 0;
-    for (std::size_t i = 0; i < tasks_; i++) {
-      flow::frame& f = w_.task(i).frame();
-      if (!flow::names_user_memory(&f)) continue;
-      tasks++;
-      named.insert(flow::place_of_most(&f));
-    }
+    std::vector<std::uintptr_t> named;
+    for (const task_window::named_memory& m : w_.own_memory())
+      if (m.most != 0) named.push_back(m.most);
+    const std::size_t tasks = named.size();
+    std::sort(named.begin(), named.end());
+    named.erase(std::unique(named.begin(), named.end()), named.end());
     return 2 * tasks >= 3 * named.size() && tasks != 0;
   }
   // Each task to the last one of its page, by all that both name: what one of them writes lies where the other does.
@@ -248,17 +255,24 @@ class planning::divisions {
   }
   // Where each node works on what is its own. In a program that goes on it begins its next step when it has ended this
   // one, and what it once was behind the others it is in every step. A window that somebody waits for ends here.
-  double in_many_steps(const std::vector<int>& part) const {
+  double in_many_steps(const std::vector<int>& part) {
     const partition::timetable t = simulated(by_.onto_, part, by_.cost_of_byte_);
     return w_.is_cut() ? t.length : t.steady + (t.length - t.steady) / uses_expected;
   }
-  partition::timetable simulated(const partition::target& onto, const std::vector<int>& part,
-                                 double cost_of_byte) const {
-    return partition::schedule(after_, order_, cost_, onto, part, cost_of_byte);
+  partition::timetable simulated(const partition::target& onto, const std::vector<int>& part, double cost_of_byte) {
+    const std::uint64_t begin_ns = w_.now_ns();
+    const partition::timetable t = partition::schedule(after_, order_, cost_, onto, part, cost_of_byte);
+    pass_ns_ = std::min(pass_ns_, w_.now_ns() - begin_ns);
+    return t;
+  }
+  // Of a simulation: it works on the same graph as a division does, in the same caches. Some of this window have been
+  // timed, unless time stands still.
+  double pass_ns() const {
+    return pass_ns_ > 0 ? static_cast<double>(pass_ns_) : usual_pass * static_cast<double>(edges_.size());
   }
   // Whether there may be more to gain than it takes, and that is little of what the tasks take. The most that there is
   // to gain: no worker ever waits for a part's tasks, and all that is read lies at home.
-  bool is_worth_another(double ns_an_edge) {
+  bool is_worth_another(double passes) {
     const double workers = std::accumulate(by_.onto_.capacity.begin(), by_.onto_.capacity.end(), 0.0);
     if (bound_ns_ == 0) {
       partition::target one = partition::equal_parts(1);
@@ -267,7 +281,7 @@ class planning::divisions {
     }
     const double work_ns = std::accumulate(cost_.begin(), cost_.end(), 0.0) / workers;
     const double left_ns = ns_ - bound_ns_ * (1 + by_.imbalance_ + good_enough);
-    return ns_an_edge * static_cast<double>(edges_.size()) < std::min(by_.effort_ * work_ns, left_ns);
+    return passes * pass_ns() < std::min(by_.effort_ * work_ns, left_ns);
   }
 
   // Each task where most bytes are that it uses, those of tasks before it included; where that is less than half of
@@ -335,6 +349,7 @@ class planning::divisions {
   std::uint32_t uses_ = 0;  // 0: not counted yet
   std::vector<int> part_;  // the best so far
   double ns_ = 0, bound_ns_ = 0;
+  std::uint64_t pass_ns_ = ~std::uint64_t{0};  // the shortest simulation so far
 };
 
 planning::planning(policy_parameters& p, how h)
@@ -379,7 +394,8 @@ void planning::divide(task_window& w) {
 // Tasks that have nothing in common, and nothing with what lies somewhere: those that are created one after the other
 // are mostly neighbours in what comes.
 void planning::deal_in_order(task_window& w) {
-  in_pieces pieces(onto_.capacity, dealt_, pages_, w, w.new_pages());
+  const std::vector<std::uintptr_t> first_pages = first_pages_of(w, false);
+  in_pieces pieces(onto_.capacity, dealt_, pages_, w, first_pages);
   for (std::size_t i = 0; i < w.size(); i++) w.place(i, pieces.deal(i));
   note_placed(w);
 }

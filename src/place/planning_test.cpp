@@ -36,7 +36,9 @@ class planned : public testing::Test {
   task_window divided(const std::vector<test_task*>& tasks) {
     std::vector<flow::frame*> frames;
     for (test_task* const t : tasks) frames.push_back(t->of_function(lasting_1_ms).get());
-    task_window w = window_builder(v.seen(), &known, frames, {}, true).take();
+    window_builder builder(v.seen(), &known, frames, {}, true);
+    builder.set_clock(clock);
+    task_window w = builder.take();
     asked.object->created(w);
     return w;
   }
@@ -52,6 +54,7 @@ class planned : public testing::Test {
 
   memory::regions known{os::pretended_memory(), {0, 1, 2, 3}};
   test_view v{machine::synthetic(4, 1)};
+  std::uint64_t (*clock)() = nullptr;
   detail::task_ops lasting_1_ms{nullptr, nullptr};
   chosen asked;
 };
@@ -128,6 +131,19 @@ TEST_F(planned, division_that_takes_too_long_is_spared) {
 }
 
 // Each names a block of its own, and later the one that it wrote: by address, as if nobody had written it.
+// Where a look at the window takes a second, who plans has no time to divide it.
+TEST_F(planned, what_a_division_takes_is_measured) {
+  choose("partition-window");
+  std::vector<std::unique_ptr<test_task>> tasks;
+  for (int i = 0; i < 64; i++)
+    tasks.push_back(std::make_unique<test_task>(std::vector<part>{{4096, 0}}, std::vector<part>{}));
+  static std::uint64_t now_ns;
+  clock = [] { return now_ns += 1'000'000'000; };
+  EXPECT_EQ(nodes_of(pointers(tasks)), std::vector<int>(64, 0));
+  clock = [] { return now_ns += 1; };
+  EXPECT_NE(nodes_of(pointers(tasks)), std::vector<int>(64, 0));
+}
+
 TEST_F(planned, memory_that_may_move_is_dealt_out_wherever_it_lies) {
   const std::uint64_t block = 16 * known.page_bytes();
   known.placed(array, 64 * block, 0);

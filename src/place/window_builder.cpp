@@ -91,12 +91,14 @@ std::uint64_t bytes_named(flow::frame& f) {
 void window_builder::add_all_of(std::uint32_t task, flow::frame& f) {
   made_.bytes_[task] = bytes_named(f);
   made_.cost_ns_[task] = cost_of(f);
+  const bool on_own_memory = flow::names_user_memory(&f);
+  if (on_own_memory) made_.own_memory_[task] = {flow::place_of_most(&f), dealing::page_of(&f)};
   std::uint64_t there = 0, awaited = 0;
   flow::for_each_source(f, [&](flow::version& v, std::uint64_t bytes) {
     (add_source(task, v, bytes) ? awaited : there) += bytes;
   });
   // Where its memory lies need not be looked up if others write most of it before: it will be where those are placed.
-  if (flow::names_user_memory(&f) && there >= awaited) add_places(task, f);
+  if (on_own_memory && there >= awaited) add_places(task, f);
 }
 
 // A version that is there was not written by a task of the window, for none of those has run. One that is not has a
@@ -130,7 +132,7 @@ void window_builder::add_places(std::uint32_t task, flow::frame& f) {
     written += writes ? bytes : 0;
     unplaced += writes && node == detail::node_unknown ? bytes : 0;
   });
-  if (2 * unplaced > written) made_.new_pages_[task] = dealing::page_of(&f);
+  made_.own_memory_[task].is_new = 2 * unplaced > written;
 }
 
 std::uint64_t window_builder::cost_of(flow::frame& f) const {

@@ -244,7 +244,9 @@ std::size_t windows::ask_policy(taken& t) {
     frames.push_back(m.frame);
     nodes.push_back(m.node);
   }
-  task_window w = window_builder(machine_, user_memory_, frames, nodes, t.cut).take();
+  window_builder builder(machine_, user_memory_, frames, nodes, t.cut);
+  builder.set_clock(clock_);
+  task_window w = builder.take();
   show(policy_, w, said_);
   most_.store(policy_.window(), std::memory_order_relaxed);
   windows_.store(windows_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

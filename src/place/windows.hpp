@@ -25,6 +25,8 @@ class windows {
   windows(policy&, const policy_machine&, bool chooses);
   void set_user_memory(memory::regions& known) { user_memory_ = &known; }
   void set_migration(memory::migration& m) { migration_ = &m; }
+  // For task_window::now_ns(), which stands still until then.
+  void set_clock(std::uint64_t (*now_ns)()) { clock_ = now_ns; }
 
   // By who creates tasks: whether this one belongs into a window. If so it is marked before anybody knows of it, and
   // added when it was matched. add() is true if the window is full: somebody should be woken for it. If there is no
@@ -141,6 +143,7 @@ class windows {
   double far_ns_per_byte_ = 0;  // more than at home, on average
   memory::regions* user_memory_ = nullptr;
   memory::migration* migration_ = nullptr;
+  std::uint64_t (*clock_)() = nullptr;
   atomic<bool> said_{false}, memory_moves_{false};
   atomic<std::size_t> most_;
   atomic<std::uint64_t> windows_{0}, tasks_{0}, recognised_{0};

@@ -150,6 +150,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
   shared_.traced = recorder_ != nullptr;
   scheduler_.set_memory_of_data(shared_);
   scheduler_.set_user_memory(shared_.user_memory);
+  if (windows_ != nullptr) windows_->set_clock(os::now_ns);
   if (windows_ != nullptr && migration_ != nullptr) windows_->set_migration(*migration_);
   // A window can be full before its creator is too far ahead.
   if (windows_ != nullptr && o.backlog == 0) backlog_limit_ = std::max(backlog_limit_, 2 * windows_->wanted());
