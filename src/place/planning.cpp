@@ -191,7 +191,7 @@ class planning::divisions {
   // What they take, as so many simulations of the window (record 29 has what was measured), and one of these, in ns an
   // edge, on a server of today, roughly: who divides for longer than that gains loses.
   static constexpr double passes_of_refinement = 30, passes_of_division = 200;
-  static constexpr double usual_pass = 30;
+  static constexpr double usual_pass_ns_per_edge = 30;
   static constexpr double good_enough = 0.03;
   static constexpr int most_divisions = 3;
 
@@ -268,7 +268,7 @@ class planning::divisions {
   // Of a simulation: it works on the same graph as a division does, in the same caches. Some of this window have been
   // timed, unless time stands still.
   double pass_ns() const {
-    return pass_ns_ > 0 ? static_cast<double>(pass_ns_) : usual_pass * static_cast<double>(edges_.size());
+    return pass_ns_ > 0 ? static_cast<double>(pass_ns_) : usual_pass_ns_per_edge * static_cast<double>(edges_.size());
   }
   // Whether there may be more to gain than it takes, and that is little of what the tasks take. The most that there is
   // to gain: no worker ever waits for a part's tasks, and all that is read lies at home.
