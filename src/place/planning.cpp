@@ -220,8 +220,8 @@ class planning::divisions {
     free_ = false;
     pages.swap(first_pages_);
   }
-  // A third of its tasks on memory of the program's own, or more, are not the first on most of theirs. A window that is
-  // ended when its tasks begin to come again has half.
+  // A quarter of its tasks on memory of the program's own, or more, are not the first on most of theirs. A window that is
+  // ended when its tasks begin to come again has a third.
   bool names_again() const {
     std::vector<std::uintptr_t> named;
     for (const task_window::named_memory& m : w_.own_memory())
@@ -229,7 +229,7 @@ class planning::divisions {
     const std::size_t tasks = named.size();
     std::sort(named.begin(), named.end());
     named.erase(std::unique(named.begin(), named.end()), named.end());
-    return 2 * tasks >= 3 * named.size() && tasks != 0;
+    return 3 * tasks >= 4 * named.size() && tasks != 0;
   }
   // Each task to the last one of its page, by all that both name: what one of them writes lies where the other does.
   void tie_pages() {

@@ -17,6 +17,11 @@ namespace {
 // what it does with those.
 constexpr std::size_t least_tasks_per_worker = 8;
 
+// What is to be placed is there when as many tasks as this part of those before have named nothing new. More: ready
+// tasks wait for longer. Who recognises tasks looks at the second half of a window, too: these are the first that come
+// again.
+constexpr std::size_t nothing_new_part = 2, nothing_new_part_to_recognise = 1;
+
 // Nobody creates tasks any more, or something else is done between them. Shorter: a creator that the system has stopped
 // for a moment. Longer: workers that are idle beside tasks.
 constexpr std::uint64_t pause_ns = 500'000;
@@ -81,7 +86,9 @@ bool windows::add(flow::frame& f, std::uint64_t signature, int node, flow::ready
   size_.store(size, std::memory_order_relaxed);
   created_on_.store(node, std::memory_order_relaxed);
   misplaced_ns_.store(misplaced_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
-  if (is_new && !waits_) seen_all_at_ = std::max(2 * size, least_tasks_per_worker * static_cast<std::size_t>(workers_));
+  const std::size_t more = size / (recognises_ ? nothing_new_part_to_recognise : nothing_new_part);
+  if (is_new && !waits_)
+    seen_all_at_ = std::max(size + more, least_tasks_per_worker * static_cast<std::size_t>(workers_));
   const std::size_t most = wanted();
   if (most == 0) cut_.store(true, std::memory_order_relaxed);  // it was marked when windows were wanted still
   if (size == seen_all_at_) seen_all_.store(true, std::memory_order_relaxed);

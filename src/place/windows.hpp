@@ -155,8 +155,8 @@ class windows {
   std::vector<member> tasks_of_it_;  // in the order of their creation; first those that were kept
   std::size_t kept_ = 0;             // so many
   flow::ready_list held_;            // those that are ready
-  // As many tasks as this: half of them have come since the last one that was the first to name what it writes, so
-  // what is to be placed is there, and what is done with it. 0: there was none.
+  // As many tasks as this: none of the last ones was the first to name what it writes, so what is to be placed is
+  // there. 0: there was none.
   std::size_t seen_all_at_ = 0;
   // Looked at by those who have nothing to do; written under the lock.
   atomic<std::size_t> size_{0}, held_count_{0};
