@@ -145,6 +145,7 @@ class task_window {
   const std::vector<std::uint64_t>& cost_ns() const { return cost_ns_; }
   // All that each names.
   const std::vector<std::uint64_t>& bytes() const { return bytes_; }
+  // By task.
   const std::vector<named_memory>& own_memory() const { return own_memory_; }
   // By `to`, and by task, in ascending order.
   const std::vector<link>& links() const { return links_; }

@@ -220,8 +220,8 @@ class planning::divisions {
     free_ = false;
     pages.swap(first_pages_);
   }
-  // A quarter of its tasks on memory of the program's own, or more, are not the first on most of theirs. A window that is
-  // ended when its tasks begin to come again has a third.
+  // A quarter of its tasks on memory of the program's own, or more, are not the first on most of theirs. A window that
+  // is ended when its tasks begin to come again has a third.
   bool names_again() const {
     std::vector<std::uintptr_t> named;
     for (const task_window::named_memory& m : w_.own_memory())

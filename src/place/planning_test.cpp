@@ -130,7 +130,6 @@ TEST_F(planned, division_that_takes_too_long_is_spared) {
   EXPECT_EQ(std::count(nodes.begin(), nodes.end(), 0), 64);
 }
 
-// Each names a block of its own, and later the one that it wrote: by address, as if nobody had written it.
 // Where a look at the window takes a second, who plans has no time to divide it.
 TEST_F(planned, what_a_division_takes_is_measured) {
   choose("partition-window");
@@ -144,6 +143,7 @@ TEST_F(planned, what_a_division_takes_is_measured) {
   EXPECT_NE(nodes_of(pointers(tasks)), std::vector<int>(64, 0));
 }
 
+// Each names a block of its own, and later the one that it wrote: by address, as if nobody had written it.
 TEST_F(planned, memory_that_may_move_is_dealt_out_wherever_it_lies) {
   const std::uint64_t block = 16 * known.page_bytes();
   known.placed(array, 64 * block, 0);
