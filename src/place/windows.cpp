@@ -77,7 +77,7 @@ bool windows::add(flow::frame& f, std::uint64_t signature, int node, flow::ready
   const auto ns = static_cast<std::uint64_t>(static_cast<double>(bytes_named(f)) * far_ns_per_byte_);
   std::lock_guard guard(lock_);
   try {
-    tasks_of_it_.push_back({&f, signature, 0, detail::node_unknown});
+    tasks_of_it_.push_back({&f, signature, 0, detail::node_unknown, flow::parts_of(f) != nullptr});
   } catch (const std::bad_alloc&) {
     leave_out(f, ready);
     return false;
@@ -206,9 +206,10 @@ void windows::place_all(taken& t, flow::ready_list& ready) {
 }
 
 // Before it may run, and its parts are gone.
-void windows::place(flow::frame& f, std::int16_t affinity) {
-  for (flow::frame* p = flow::parts_of(f); p != nullptr; p = p->next) flow::set_affinity(*p, affinity);
-  flow::set_affinity(f, affinity);
+void windows::place(const member& m, std::int16_t affinity) {
+  if (m.has_parts)
+    for (flow::frame* p = flow::parts_of(*m.frame); p != nullptr; p = p->next) flow::set_affinity(*p, affinity);
+  flow::set_affinity(*m.frame, affinity);
 }
 
 // Those that were created before one like them was placed. They leave the window, and may run at once; what others of
@@ -217,7 +218,7 @@ std::size_t windows::place_known(std::vector<member>& tasks, std::size_t from) {
   std::size_t left = from;
   for (std::size_t i = from; i < tasks.size(); i++) {
     const int known = known_.place_of(tasks[i].signature, planners_);
-    if (known >= 0) place(*tasks[i].frame, affinity_of_place(known));
+    if (known >= 0) place(tasks[i], affinity_of_place(known));
     else tasks[left++] = tasks[i];
   }
   recognised_.store(recognised_.load(std::memory_order_relaxed) + tasks.size() - left, std::memory_order_relaxed);
@@ -329,8 +330,8 @@ bool windows::keep(const taken& t, std::size_t from) {
 
 void windows::release(const taken& t, flow::ready_list& ready, std::size_t end) {
   const bool keeps = (end < t.tasks.size() || !t.later.empty()) && keep(t, end);
-  for (std::size_t i = 0; i < (keeps ? end : t.tasks.size()); i++) place(*t.tasks[i].frame, t.tasks[i].affinity());
-  for (std::size_t i = 0; i < t.later.size() && !keeps; i++) place(*t.later[i].frame, t.later[i].affinity());
+  for (std::size_t i = 0; i < (keeps ? end : t.tasks.size()); i++) place(t.tasks[i], t.tasks[i].affinity());
+  for (std::size_t i = 0; i < t.later.size() && !keeps; i++) place(t.later[i], t.later[i].affinity());
   const std::lock_guard guard(lock_);
   let_go(ready);
   if (wanted() == 0 && !tasks_of_it_.empty()) cut_.store(true, std::memory_order_relaxed);

@@ -105,6 +105,7 @@ class windows {
     std::uint64_t signature;
     std::uint32_t position;  // of one that was kept: in what is known
     int node;                // where it was placed so far, else -1
+    bool has_parts;          // flow::parts_of(), which looks at lines of the frame that have long left the cache
     bool with_data = false;  // flow::planned_on()
     std::int16_t affinity() const {
       return node >= 0 ? flow::planned_on(node, with_data) : std::int16_t{detail::node_unknown};
@@ -125,7 +126,7 @@ class windows {
   std::size_t place_known(std::vector<member>&, std::size_t from);
   std::size_t ask_about(taken&);
   std::size_t ask_policy(taken&);
-  static void place(flow::frame&, std::int16_t affinity);
+  static void place(const member&, std::int16_t affinity);
   static void find_with_data(const task_window&, std::vector<member>&);
   void remember(taken&);
   void charge_memory(const task_window&, const taken&);
