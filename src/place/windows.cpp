@@ -50,7 +50,7 @@ windows::windows(policy& p, const policy_machine& m, bool chooses)
       going_to_(static_cast<std::size_t>(m.nodes) + 1) {}
 
 // Whether it is the first to name what it writes. Of data that is guessed: a task that only writes is.
-bool windows::names_new(flow::frame& f) {
+bool windows::names_new(flow::frame& f, flow::frame* parts) {
   bool reads = false, is_new = false;
   const auto look = [&](const flow::access& a) {
     const bool writes = a.kind() == flow::waiter_kind::update || a.kind() == flow::waiter_kind::overwrite;
@@ -58,7 +58,7 @@ bool windows::names_new(flow::frame& f) {
     reads |= a.kind() == flow::waiter_kind::read || a.kind() == flow::waiter_kind::update;
   };
   for (unsigned i = 0; i < f.accesses; i++) look(*f.access_at(i));
-  flow::for_each_part(flow::parts_of(f), look);
+  flow::for_each_part(parts, look);
   if (!reads && f.versions > 0) is_new |= f.version_at(0)->kind == detail::version_kind::replace;
   return is_new;
 }
@@ -73,11 +73,12 @@ bool windows::ask_joins(flow::frame& f, bool& wake) {
 }
 
 bool windows::add(flow::frame& f, std::uint64_t signature, int node, flow::ready_list& ready) {
-  const bool is_new = names_new(f);
+  flow::frame* const parts = flow::parts_of(f);
+  const bool is_new = names_new(f, parts);
   const auto ns = static_cast<std::uint64_t>(static_cast<double>(bytes_named(f)) * far_ns_per_byte_);
   std::lock_guard guard(lock_);
   try {
-    tasks_of_it_.push_back({&f, signature, 0, detail::node_unknown, flow::parts_of(f) != nullptr});
+    tasks_of_it_.push_back({&f, signature, 0, detail::node_unknown, parts != nullptr});
   } catch (const std::bad_alloc&) {
     leave_out(f, ready);
     return false;

@@ -95,7 +95,7 @@ class windows {
  private:
   // As it is kept by who recognises: never negative.
   static std::int16_t affinity_of_place(int place) { return static_cast<std::int16_t>(flow::first_planned - place); }
-  static bool names_new(flow::frame&);
+  static bool names_new(flow::frame&, flow::frame* parts);
   bool ask_joins(flow::frame&, bool& wake);
   bool is_paused(std::uint64_t now_ns, std::uint64_t& look_again_ns);
   bool hold_marked(flow::frame*);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <mutex>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -270,6 +271,33 @@ TEST_F(window_of_a_policy, knows_of_tasks_and_data_that_are_placed) {
   ASSERT_EQ(recording::bonds.size(), 1u);
   EXPECT_EQ(recording::bonds[0].node, 3);
   EXPECT_EQ(recording::bonds[0].bytes, 400u);
+}
+
+// A range that others have named in halves consists of these: who comes later, and names one of them, sees where the
+// task was placed that will write it.
+TEST_F(window_of_a_policy, knows_who_will_write_a_part_of_a_range) {
+  constexpr std::size_t half = 100;
+  std::vector<long> memory(2 * half);
+  const std::span<long> whole(memory), first = whole.first(half), second = whole.last(half);
+  runtime rt({.workers = 4, .policy = "test-recording:window=4,waits=1", .machine = several_nodes});
+  const auto gate = rt.make_data(std::vector<char>(1));
+  const auto until_seen = [](std::size_t tasks) {
+    for (bool seen = false; !seen; std::this_thread::yield()) {
+      const std::lock_guard guard(recording::lock);
+      seen = recording::names.size() == tasks;
+    }
+  };
+  rt.spawn(inout(gate), [&](auto) { until_seen(8); });
+  for (const std::span<long> part : {first, second, whole}) rt.spawn(in(gate), inout(ref(part)), [](auto, auto) {});
+  until_seen(4);
+  for (const std::span<long> part : {first, second, first, second})
+    rt.spawn(in(ref(std::span<const long>(part))), [](auto) {});
+  rt.wait();
+  const std::lock_guard guard(recording::lock);
+  std::vector<int> nodes;
+  for (const task_window::bond& b : recording::bonds)
+    if (b.bytes == half * sizeof(long)) nodes.push_back(b.node);
+  EXPECT_EQ(nodes, (std::vector<int>{3, 3, 3, 3}));
 }
 
 TEST_F(window_of_a_policy, places_tasks_where_it_says) {
