@@ -12,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::flow {
@@ -52,6 +53,7 @@ class ready_list {
     return f;
   }
   bool empty() const { return head_ == nullptr; }
+  bool has_several() const { return head_ != nullptr && head_ != tail_; }
   template <class F>
   bool any_of(F&& is_so) const {
     for (frame* f = head_; f != nullptr; f = f->next)
@@ -68,6 +70,33 @@ class ready_list {
  private:
   frame* head_ = nullptr;
   frame* tail_ = nullptr;  // if head_ is not null
+};
+
+// What a task with many inputs has read, and lets go of when what it wrote is published: each is a line that lies
+// elsewhere by then, and others wait for that.
+class late_inputs {
+ public:
+  bool any() const { return n_ != 0; }
+  // False: there is no room.
+  bool add(version& v, bool as_heir) {
+    if (n_ == most) return false;
+    all_[n_++] = reinterpret_cast<std::uintptr_t>(&v) | (as_heir ? heir_bit : 0);
+    return true;
+  }
+  // Calls f(version, as_heir) for each, which may add none.
+  template <class F>
+  void take_all(F&& f) {
+    const std::uint32_t n = std::exchange(n_, 0);
+    for (std::uint32_t i = 0; i < n; i++)
+      f(*reinterpret_cast<version*>(all_[i] & ~heir_bit), (all_[i] & heir_bit) != 0);
+  }
+
+ private:
+  static constexpr std::uintptr_t heir_bit = 1;
+  // Of more the first ones go at once.
+  static constexpr std::uint32_t most = 256;
+  std::uint32_t n_ = 0;
+  std::uintptr_t all_[most];
 };
 
 class address_domain;
@@ -121,8 +150,15 @@ struct context {
   bool alone = false;           // while it is inside: nobody else is, nor can be
   const bool seen_busy;         // a worker: while it creates tasks nobody thinks that all is quiet
   ready_list ready;
+  // Whether complete() leaves some of what it has to do to who calls it. Of those that wait for a version so many are told
+  // and the others left in `rest`, if there are none yet; and what was read by a task with many inputs is left in `late`.
+  bool leaves_some = false;
+  bool has_left_some = false;
+  std::uint32_t tells_at_most = 0;
+  detail::waiter* rest = nullptr;
   std::uint32_t unnoted_ticks = 0;  // of range_table::tick_among()
   bool knew_ranges = true;      // the ranges of the last task that it created among others were all known
+  late_inputs late;
 };
 
 // Held by whoever changes a version's counts or lists. Not nested.

@@ -12,4 +12,5 @@
 #include "flow/sources.hpp"
 #include "flow/stream.hpp"
 #include "flow/task.hpp"
+#include "flow/untold.hpp"
 #include "flow/versions.hpp"

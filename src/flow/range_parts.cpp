@@ -143,10 +143,16 @@ void continue_by_kind(context& c, const waiter& w, const char* cause) {
 
 // ---------------------------------------------------------------------------------------------------- completion
 
+// Of more what is read goes when what the task wrote is published.
+constexpr unsigned few_parts = 16;
+
 void complete_parts(context& c, frame* parts, const frame* task, const char* cause) {
   for_each_frame_of(parts, [&](frame* p) {
     const unsigned reads = part_reads(*p), writes = p->versions;
-    for (unsigned i = 0; i < reads; i++) drop_users(c, *p->access_at(i)->source);
+    for (unsigned i = 0; i < reads; i++) {
+      version& v = *p->access_at(i)->source;
+      reads > few_parts ? drop_later(c, v, false) : drop_users(c, v);
+    }
     if (writes == 0) return free_frame(c, p);
     p->skipped_because.store(cause, std::memory_order_relaxed);
     p->trace_id = task->trace_id;
@@ -155,7 +161,7 @@ void complete_parts(context& c, frame* parts, const frame* task, const char* cau
     version* v = p->version_at(0);
     for (const version* end = v + writes; v != end; v++) {
       drop_heir(c, *a++->source);
-      publish(c, *v, cause);
+      publish<whom_to_tell::some>(c, *v, cause);
     }
   });
 }

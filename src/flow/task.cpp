@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace weir::flow {
 
@@ -153,6 +154,12 @@ inline void drop_window(context& c, stream_window* w) {
   }
 }
 
+inline void drop_input_later(context& c, const frame* f, access& a, const char* cause) {
+  const bool as_heir = a.kind() == waiter_kind::update || a.kind() == waiter_kind::overwrite;
+  if (a.kind() == waiter_kind::read || as_heir) drop_later(c, *a.source, as_heir);
+  else drop_input(c, f, a, cause);
+}
+
 // The frame may go with the last one, and does if there are none. Returns their bytes.
 inline std::uint64_t publish_outputs(context& c, frame* f, const char* cause) {
   const unsigned versions = f->versions;
@@ -161,23 +168,35 @@ inline std::uint64_t publish_outputs(context& c, frame* f, const char* cause) {
   std::uint64_t bytes = 0;
   for (const version* end = v + versions; v != end; v++) {
     bytes += v->bytes;
-    publish(c, *v, cause);
+    publish<whom_to_tell::some>(c, *v, cause);
   }
   return bytes;
 }
 
-// With the last version it publishes the frame may go. So a few inputs are remembered until then, for others wait for
-// the outputs; if there are more, those go first.
-constexpr unsigned most_remembered = 8;
+// With the last version it publishes the frame may go. So inputs are remembered until then, for others wait for the
+// outputs.
+constexpr unsigned few_inputs = 16;
 
-[[gnu::noinline]] std::uint64_t drop_what_is_not_remembered(context& c, frame* f) {
-  std::uint64_t bytes = 0;
+void drop_all_late(context& c) {
+  c.late.take_all([&](version& v, bool as_heir) { as_heir ? drop_heir(c, v) : drop_users(c, v); });
+}
+
+// They wait until what became ready is placed.
+void leave_late_inputs(context& c) {
+  if (c.ready.empty()) drop_all_late(c);
+  else c.has_left_some = true;
+}
+
+[[gnu::noinline]] traffic complete_with_many_inputs(context& c, frame* f, const char* cause) {
+  traffic t;
   const access* const end = f->access_at(f->accesses);
-  for (const access* a = f->access_at(most_remembered); a != end; a++) {
-    bytes += a->bytes;
-    drop_users(c, *a->source);
+  for (const access* a = f->access_at(0); a != end; a++) {
+    t.read += a->bytes;
+    drop_later(c, *a->source, false);
   }
-  return bytes;
+  t.written = publish_outputs(c, f, cause);
+  if (c.late.any()) leave_late_inputs(c);
+  return t;
 }
 
 }  // namespace
@@ -185,15 +204,12 @@ constexpr unsigned most_remembered = 8;
 traffic complete_usual(context& c, frame* f, const char* cause) {
   const visit here(c);
   note_done(f, cause);
-  const unsigned versions = f->versions;
-  unsigned inputs = f->accesses;
+  const unsigned versions = f->versions, inputs = f->accesses;
+  if (inputs > few_inputs) [[unlikely]]
+    return complete_with_many_inputs(c, f, cause);
   traffic t;
-  if (inputs > most_remembered) [[unlikely]] {
-    t.read = drop_what_is_not_remembered(c, f);
-    inputs = most_remembered;
-  }
   const access* const a = f->access_at(0);
-  version* sources[most_remembered];
+  version* sources[few_inputs];
   for (unsigned i = 0; i < inputs; i++) {
     sources[i] = a[i].source;
     t.read += a[i].bytes;
@@ -202,7 +218,7 @@ traffic complete_usual(context& c, frame* f, const char* cause) {
   if (versions == 0) free_frame(c, f);
   for (const version* end = v + versions; v != end; v++) {
     t.written += v->bytes;
-    publish(c, *v, cause);
+    publish<whom_to_tell::some>(c, *v, cause);
   }
   for (unsigned i = 0; i < inputs; i++) drop_users(c, *sources[i]);
   return t;
@@ -225,7 +241,7 @@ traffic complete_stage(context& c, frame* f, const char* cause) {
   } else {
     version& v = *f->version_at(0);
     t.written = v.bytes;
-    publish(c, v, cause);
+    publish<whom_to_tell::some>(c, v, cause);
   }
   return t;
 }
@@ -249,13 +265,15 @@ traffic complete_with_user_memory(context& c, frame* f, const char* cause) {
   note_done(f, cause);
   traffic t;
   access* a = f->access_at(0);
+  const bool many = f->accesses > few_inputs;
   for (const access* end = a + f->accesses; a != end; a++) {
     const bool is_range = names_range(*f, *a);
     if (is_range ? reads_user_memory(*a) : a->kind() <= waiter_kind::window) t.read += a->bytes;
     if (is_range && a->kind() != waiter_kind::read && a->kind() != waiter_kind::covered_read) t.written += a->bytes;
-    drop_input(c, f, *a, cause);
+    many ? drop_input_later(c, f, *a, cause) : drop_input(c, f, *a, cause);
   }
   t.written += publish_outputs(c, f, cause);
+  if (c.late.any()) [[unlikely]] leave_late_inputs(c);
   return t;
 }
 
@@ -273,7 +291,31 @@ traffic complete_in_groups(context& c, frame* f, const char* cause) {
     drop_input(c, f, *a, cause);
   }
   t.written += publish_outputs(c, f, cause);
+  if (c.late.any()) [[unlikely]] leave_late_inputs(c);
   return t;
+}
+
+namespace implementation {
+
+void tell_several(context& c, waiter* w, const char* cause) {
+  if (!c.leaves_some || cause != nullptr || c.rest != nullptr) return tell(c, w, cause);
+  waiter* last = w;
+  for (std::uint32_t n = 1; n < c.tells_at_most && last->next != nullptr; n++) last = last->next;
+  c.rest = std::exchange(last->next, nullptr);
+  c.has_left_some |= c.rest != nullptr;
+  tell(c, w, nullptr);
+}
+
+}  // namespace implementation
+
+void tell(context& c, waiter* some) {
+  const visit here(c);
+  implementation::tell(c, some, nullptr);
+}
+
+void drop_late(context& c) {
+  const visit here(c);
+  drop_all_late(c);
 }
 
 namespace {

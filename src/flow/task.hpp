@@ -60,6 +60,8 @@ void find_out_places(context&, frame*);
 
 // After the body, or instead of it: publishes the outputs, lets go of the inputs. `cause` is null, or the name of the
 // task whose failure makes the outputs worthless. The frame may be gone on return; what became ready is on c.ready.
+// Of those that wait for one of its versions some may be left for the caller to tell (context::rest), and of its inputs
+// some to let go of (context::late), if anything became ready.
 // Returns the bytes that the task declared to read and to write.
 struct traffic {
   std::uint64_t read = 0, written = 0;
@@ -82,6 +84,11 @@ inline traffic complete(context& c, frame* f, const char* cause) {
 // Of a datum that nobody else knows yet: its first version holds a copy of these values, and the producer of it is a
 // task that is done already. Throws std::bad_alloc.
 void give_first_version(context&, datum&, const void* values);
+
+// Those that complete() has left, or some of them.
+void tell(context&, waiter*);
+// What complete() has not let go of yet.
+void drop_late(context&);
 
 // Of a task that will never run.
 void declare_outputs_failed(context&, frame&, const char* cause);

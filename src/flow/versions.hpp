@@ -257,19 +257,22 @@ inline void retire_without_heir(context& c, version& v, std::uint64_t new_reader
 }
 
 // What a version's waiters were waiting for has happened.
-inline void tell(context& c, waiter* w, const char* cause) {
-  while (w != nullptr) {
-    waiter* next = w->next;
-    if (w->kind() == waiter_kind::read) {
-      if (await_reads(c, w->task())) drop_pending(c, w->task(), 1);
-    } else if (w->kind() == waiter_kind::external) {
-      static_cast<external_wait*>(w)->signal();
-    } else {
-      satisfy(c, *w, cause);
-    }
-    w = next;
+inline void tell_one(context& c, waiter& w, const char* cause) {
+  if (w.kind() == waiter_kind::read) {
+    if (await_reads(c, w.task())) drop_pending(c, w.task(), 1);
+  } else if (w.kind() == waiter_kind::external) {
+    static_cast<external_wait&>(w).signal();
+  } else {
+    satisfy(c, w, cause);
   }
 }
+inline void tell(context& c, waiter* w, const char* cause) {
+  while (w != nullptr) tell_one(c, *std::exchange(w, w->next), cause);
+}
+
+// Of many some are left to who completes the task (context::rest). Not of one that failed: its name would have to come
+// with them.
+void tell_several(context&, waiter*, const char* cause);
 
 }  // namespace implementation
 
@@ -288,8 +291,10 @@ inline void drop_view(context& c, version& v) {
   if (users == 0) implementation::unwanted(c, v);
 }
 
-// The producer is done: whoever waits is told. The version may be gone on return, and with a frame's last one the
-// frame.
+// The producer is done: whoever waits is told, or some of them. The version may be gone on return, and with a frame's last
+// one the frame.
+enum class whom_to_tell : std::uint8_t { all, some };
+template <whom_to_tell Whom = whom_to_tell::all>
 inline void publish(context& c, version& v, const char* cause) {
   if (cause != nullptr) [[unlikely]] {
     if (v.published()) return drop_view(c, v);  // declare_failed() was before
@@ -298,7 +303,9 @@ inline void publish(context& c, version& v, const char* cause) {
   waiter* w = implementation::take_waiters(c, v);
   WEIR_ASSERT(w != version::published_mark());
   if (w == version::unwanted_mark()) return implementation::bury(c, v);
-  implementation::tell(c, w, cause);
+  if constexpr (Whom == whom_to_tell::all) return implementation::tell(c, w, cause);
+  if (w == nullptr) return;
+  w->next != nullptr ? implementation::tell_several(c, w, cause) : implementation::tell_one(c, *w, cause);
 }
 
 // Its producer will never run: as publish, but the version stays, as if somebody viewed it, until the producer is
@@ -319,6 +326,12 @@ inline void drop_heir(context& c, version& v) {
   WEIR_ASSERT((before & version::has_heir) != 0 && implementation::low_half(before) == 0);
   if (before == version::has_heir || implementation::add_users(c, v, std::uint64_t{0} - version::has_heir) == 0)
     implementation::bury(c, v);
+}
+
+// Of a task with many inputs: when its outputs are published.
+inline void drop_later(context& c, version& v, bool as_heir) {
+  if (c.leaves_some && c.late.add(v, as_heir)) return;
+  as_heir ? drop_heir(c, v) : drop_users(c, v);
 }
 
 // A datum without a current version has an open group (access_group.hpp), which so many tasks have joined: nobody

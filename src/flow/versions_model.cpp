@@ -27,6 +27,39 @@ void a_reader_is_created_while_the_writer_runs(first how) {
 TEST(version_model, a_reader_is_created_while_the_writer_runs) { expect_passes([] { a_reader_is_created_while_the_writer_runs(first::together); }); }
 TEST(version_model, a_reader_is_created_while_a_writer_runs_that_was_alone) { expect_passes([] { a_reader_is_created_while_the_writer_runs(first::alone); }); }
 
+// Of those that wait the first is told by who publishes, the others by who takes them.
+void another_thread_tells_those_that_wait() {
+  world w;
+  shared_untold untold;
+  test_datum x;
+  number seen[3] = {};
+  w.a.shares(untold), w.b.shares(untold);
+  w.a.spawn({.out = {&x}});
+  for (number& s : seen) w.a.spawn({.in = {&x}}, &s);
+  parallel([&] { w.a.run_all(); }, [&] { w.b.tell_some(), w.b.run_all(); });
+  require(w.ran() == 4, "not every task ran once");
+  for (const number s : seen) require(s == 1, "a reader did not read what was written");
+  w.a.forget(x);
+}
+TEST(version_model, another_thread_tells_those_that_wait) { expect_passes(another_thread_tells_those_that_wait); }
+
+void two_tell_those_that_wait_for_both() {
+  world w;
+  shared_untold untold;
+  test_datum x, y;
+  number seen[2] = {};
+  w.a.shares(untold), w.b.shares(untold);
+  w.a.spawn({.out = {&x}});
+  w.b.spawn({.out = {&y}});
+  for (number& s : seen) w.a.spawn({.in = {&x, &y}}, &s);
+  parallel([&] { w.a.run_all(); }, [&] { w.b.run_all(); });
+  require(w.ran() == 4, "not every task ran once");
+  for (const number s : seen) require(s == 2, "a reader did not read what both wrote");
+  w.a.forget(x);
+  w.b.forget(y);
+}
+TEST(version_model, two_tell_those_that_wait_for_both) { expect_passes(two_tell_those_that_wait_for_both); }
+
 // A task waits for its reads one after the other, and who tells it goes on to the next.
 void a_task_reads_what_two_threads_write() {
   world w;

@@ -47,12 +47,17 @@ struct tuning {
   // are older still. More: the newest comes first although its data are gone. 0: always.
   std::int64_t tasks_in_cache = 4;
 
+  // ---- Who tells (engine/threads/telling.cpp).
+  // Tasks that wait for one, told at a time; of more the others are left to whoever has nothing to do. Fewer: they are
+  // taken from each other more often. More: idle workers wait longer.
+  std::int64_t told_alone = 8;
+
   struct field {
     std::string_view name;
     std::int64_t tuning::* value;
     std::int64_t least, most;
   };
-  static constexpr std::array<field, 12> fields() {
+  static constexpr std::array<field, 13> fields() {
     constexpr std::int64_t second = 1'000'000'000;
     return {{{"rounds_at_least", &tuning::rounds_at_least, 1, 16},
              {"rounds_per_far_look", &tuning::rounds_per_far_look, 1, 1024},
@@ -65,7 +70,8 @@ struct tuning {
              {"probe_ns", &tuning::probe_ns, 1, 1000 * second},
              {"watch_again_ns", &tuning::watch_again_ns, 1, second},
              {"inbox_capacity", &tuning::inbox_capacity, 2, 1 << 20},
-             {"tasks_in_cache", &tuning::tasks_in_cache, 0, 1 << 16}}};
+             {"tasks_in_cache", &tuning::tasks_in_cache, 0, 1 << 16},
+             {"told_alone", &tuning::told_alone, 1, 1 << 30}}};
   }
 };
 

@@ -158,10 +158,11 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
       searches();
       f = scheduler_.steal(place.queues, place.queues.hunts.reach_in_round(round), os::now_ns());
     }
-    if (f == nullptr && window_is_due()) {
+    const bool tells = f == nullptr && untold_.any();
+    if (tells || (f == nullptr && window_is_due())) {
       stop_searching_in_place(place);
       searching.reset();
-      plan_window(place);
+      tells ? help_to_tell(place) : static_cast<void>(plan_window(place));
       round = -1;
       continue;
     }

@@ -137,6 +137,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
                            std::set<int>(worker_cpus.begin(), worker_cpus.end()).size() == m.cpus.size()),
       spin_ns_(o.spin_ns),
       one_worker_(worker_cpus.size() == 1),
+      told_alone_(static_cast<std::uint32_t>(o.tuned.told_alone)),
       stack_(o.stack),
       waiting_threads_execute_(o.waiting_threads_execute),
       guests_run_what_they_create_(o.guests_run_what_they_create),
@@ -353,6 +354,8 @@ slot& engine::make_worker(int worker) {
   auto made = std::make_unique<slot>(*this, shared_, scheduler_.slot(worker), true);
   slot& mine = *made;
   mine.stagger = std::move(stagger);
+  mine.flow.leaves_some = !one_worker_;
+  mine.flow.tells_at_most = told_alone_;
   if (recorder_ != nullptr)
     mine.log =
         &recorder_->make_log(worker, mine.queues.node, machine_.node_count(), shared_.buffers, shared_.user_memory);

@@ -250,6 +250,11 @@ class engine {
   // Likewise, by this worker.
   bool is_to_plan(slot&, std::uint64_t& look_again_ns);
   bool plan_window(slot&);
+  // Where many waited for one version (telling.cpp).
+  [[gnu::noinline]] void finish_large(slot&);
+  void tell_rest(slot&);
+  void tell_some(slot&);
+  void help_to_tell(slot&);
   void look_around_before_creating(slot&);
   frame* create_with_care(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void forget(scope_state& s, std::uint32_t reasons) noexcept {
@@ -461,6 +466,7 @@ class engine {
   const bool creators_claim_cpus_;  // each CPU has a worker that is bound to it
   const std::uint64_t spin_ns_;
   const bool one_worker_;
+  const std::uint32_t told_alone_;  // of those that wait for one version, by the worker that publishes it
   const os::stack_size stack_;
   const bool waiting_threads_execute_, guests_run_what_they_create_;
   trace::recorder* const recorder_;
@@ -478,6 +484,7 @@ class engine {
   atomic<std::int32_t> blocking_{0};  // threads that have called weir::blocking() in a task and have not come back
 
   loop_bells bells_{machine_.node_count()};
+  flow::shared_untold untold_;
   // Threads of the program that sleep: those that wait for something, and creators that are too far ahead.
   monitor waiting_, too_far_ahead_;
   std::mutex give_up_mutex_;

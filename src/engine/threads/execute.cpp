@@ -67,6 +67,12 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   for (;;) {
     if (over()) return found(nullptr);
     lend_to_who_wants(s);
+    if (untold_.any()) [[unlikely]] {
+      found(nullptr);
+      help_to_tell(s);
+      sleep.start_searching();
+      scheduler_.starts_to_steal(s.queues);
+    }
     std::uint64_t window_due_ns = sched::decision::never_ns;
     has_planned = !has_planned && is_to_plan(s, window_due_ns);
     if (has_planned) {
@@ -173,6 +179,7 @@ void engine::run_one(slot& s, frame* f) {
   }
   q.running = outer;
   s.depth--;
+  if (s.flow.has_left_some) [[unlikely]] finish_large(s);
 }
 
 void engine::execute(slot& s, frame* f) {

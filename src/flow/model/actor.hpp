@@ -2,6 +2,7 @@
 #pragma once
 
 #include <new>
+#include <utility>
 #include <vector>
 
 #include <weir/error.hpp>
@@ -132,6 +133,19 @@ struct actor {
       cause = failure;
     }
     complete(c, f, cause);
+    if (waiter* const rest = std::exchange(c.rest, nullptr); rest != nullptr) {
+      if (with_others->put(rest)) tell_some();
+      else tell(c, rest);
+    }
+  }
+  // From here on those that wait for what it writes are told one at a time, by itself or others.
+  void shares(shared_untold& with) {
+    with_others = &with;
+    c.leaves_some = true;
+    c.tells_at_most = 1;
+  }
+  void tell_some() {
+    while (waiter* const some = with_others->take(1)) tell(c, some);
   }
   void body(frame* f) {
     number sum = 1;
@@ -180,6 +194,7 @@ struct actor {
   }
 
   context c;
+  shared_untold* with_others = nullptr;  // of those that wait for what it has written
   int ran = 0, skipped = 0;
 };
 
