@@ -78,25 +78,22 @@ class late_inputs {
  public:
   bool any() const { return n_ != 0; }
   // False: there is no room.
-  bool add(version& v, bool as_heir) {
+  bool add(version& v) {
     if (n_ == most) return false;
-    all_[n_++] = reinterpret_cast<std::uintptr_t>(&v) | (as_heir ? heir_bit : 0);
+    all_[n_++] = &v;
     return true;
   }
-  // Calls f(version, as_heir) for each, which may add none.
+  // Calls f(version) for each, which may add none.
   template <class F>
   void take_all(F&& f) {
     const std::uint32_t n = std::exchange(n_, 0);
-    for (std::uint32_t i = 0; i < n; i++)
-      f(*reinterpret_cast<version*>(all_[i] & ~heir_bit), (all_[i] & heir_bit) != 0);
+    for (std::uint32_t i = 0; i < n; i++) f(*all_[i]);
   }
 
  private:
-  static constexpr std::uintptr_t heir_bit = 1;
-  // Of more the first ones go at once.
-  static constexpr std::uint32_t most = 256;
+  static constexpr std::uint32_t most = 256;  // of more the others go before
   std::uint32_t n_ = 0;
-  std::uintptr_t all_[most];
+  version* all_[most];
 };
 
 class address_domain;
@@ -121,7 +118,7 @@ struct shared {
   std::unique_ptr<address_domain> addresses;  // the runtime's domain
   spin_lock ended_lock;
   std::vector<std::unique_ptr<address_domain>>
-      ended;  // of scopes that are gone, while tasks that were given up are not
+      ended;  // of scopes that are gone, while tasks that were given up are not, or somebody is about to end a cut
   std::unique_ptr<stream_registry> streams;
   creation_right creation;
   flow::solitude solitude;
@@ -151,10 +148,13 @@ struct context {
   const bool seen_busy;         // a worker: while it creates tasks nobody thinks that all is quiet
   ready_list ready;
   // Whether complete() leaves some of what it has to do to who calls it. Of those that wait for a version so many are told
-  // and the others left in `rest`, if there are none yet; and what was read by a task with many inputs is left in `late`.
+  // and the others left in `rest`, if there are none yet; and what was read by a task with more inputs than a few is left
+  // in `late`.
   bool leaves_some = false;
   bool has_left_some = false;
   std::uint32_t tells_at_most = 0;
+  std::uint32_t few_inputs = most_few_inputs;
+  static constexpr std::uint32_t most_few_inputs = 16;
   detail::waiter* rest = nullptr;
   std::uint32_t unnoted_ticks = 0;  // of range_table::tick_among()
   bool knew_ranges = true;      // the ranges of the last task that it created among others were all known

@@ -143,15 +143,12 @@ void continue_by_kind(context& c, const waiter& w, const char* cause) {
 
 // ---------------------------------------------------------------------------------------------------- completion
 
-// Of more what is read goes when what the task wrote is published.
-constexpr unsigned few_parts = 16;
-
 void complete_parts(context& c, frame* parts, const frame* task, const char* cause) {
   for_each_frame_of(parts, [&](frame* p) {
     const unsigned reads = part_reads(*p), writes = p->versions;
     for (unsigned i = 0; i < reads; i++) {
       version& v = *p->access_at(i)->source;
-      reads > few_parts ? drop_later(c, v, false) : drop_users(c, v);
+      reads > c.few_inputs ? drop_later(c, v) : drop_users(c, v);
     }
     if (writes == 0) return free_frame(c, p);
     p->skipped_because.store(cause, std::memory_order_relaxed);

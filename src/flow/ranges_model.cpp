@@ -66,8 +66,10 @@ TEST(range_model, two_creators_of_tasks_on_the_same_user_memory) {
 }
 
 // The writer of two cells runs, or has readers, while tasks come that name one of them.
-void a_range_is_cut_while_its_writer_runs() {
+void a_range_is_cut_while_its_writer_runs(bool lets_go_late) {
   world w;
+  shared_untold untold;
+  if (lets_go_late) w.a.shares(untold), w.b.shares(untold);
   std::array<shared_cell, 2> x{shared_cell{0}, shared_cell{0}};
   number first = 0, second = 0;
   w.b.spawn({.writes = {{x.data(), 2}}});
@@ -81,10 +83,17 @@ void a_range_is_cut_while_its_writer_runs() {
   require(w.ran() == 3 && first == 1 && second == 1 && x[1].read() == 2,
           "a piece was used before the whole was there");
 }
-TEST(range_model, a_range_is_cut_while_its_writer_runs) { expect_passes(a_range_is_cut_while_its_writer_runs); }
+TEST(range_model, a_range_is_cut_while_its_writer_runs) {
+  expect_passes([] { a_range_is_cut_while_its_writer_runs(false); });
+}
+TEST(range_model, a_range_is_cut_while_its_writer_lets_go_late) {
+  expect_passes([] { a_range_is_cut_while_its_writer_runs(true); });
+}
 
-void a_range_is_cut_while_it_is_read() {
+void a_range_is_cut_while_it_is_read(bool lets_go_late) {
   world w;
+  shared_untold untold;
+  if (lets_go_late) w.a.shares(untold), w.b.shares(untold);
   std::array<shared_cell, 2> x{shared_cell{0}, shared_cell{0}};
   number seen = 0;
   w.b.spawn({.writes = {{x.data(), 2}}});
@@ -95,7 +104,12 @@ void a_range_is_cut_while_it_is_read() {
            [&] { w.b.spawn({.overwrites = {x.data() + 1}}), w.b.run_all(); });
   require(w.ran() == 3 && seen == 2 && x[1].read() == 2, "a piece was written while the whole was read");
 }
-TEST(range_model, a_range_is_cut_while_it_is_read) { expect_passes(a_range_is_cut_while_it_is_read); }
+TEST(range_model, a_range_is_cut_while_it_is_read) {
+  expect_passes([] { a_range_is_cut_while_it_is_read(false); });
+}
+TEST(range_model, a_range_is_cut_while_its_reader_lets_go_late) {
+  expect_passes([] { a_range_is_cut_while_it_is_read(true); });
+}
 
 // The last reader of the whole and its writer end while it is cut.
 TEST(range_model, a_range_is_cut_while_its_writer_and_then_its_reader_run) {
@@ -210,16 +224,16 @@ TEST(range_model, what_is_at_rest_needs_acquire) {
   expect_needs(model::weakening::acquire, user_memory_is_forgotten_while_it_is_read);
 }
 TEST(range_model, a_cut_needs_release) {
-  expect_needs(model::weakening::release, a_range_is_cut_while_its_writer_runs);
+  expect_needs(model::weakening::release, [] { a_range_is_cut_while_its_writer_runs(false); });
 }
 TEST(range_model, a_cut_needs_acquire) {
-  expect_needs(model::weakening::acquire, a_range_is_cut_while_its_writer_runs);
+  expect_needs(model::weakening::acquire, [] { a_range_is_cut_while_its_writer_runs(false); });
 }
 TEST(range_model, a_cut_of_what_is_read_needs_release) {
-  expect_needs(model::weakening::release, a_range_is_cut_while_it_is_read);
+  expect_needs(model::weakening::release, [] { a_range_is_cut_while_it_is_read(false); });
 }
 TEST(range_model, a_cut_of_what_is_read_needs_acquire) {
-  expect_needs(model::weakening::acquire, a_range_is_cut_while_it_is_read);
+  expect_needs(model::weakening::acquire, [] { a_range_is_cut_while_it_is_read(false); });
 }
 
 }  // namespace

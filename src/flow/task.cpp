@@ -154,10 +154,10 @@ inline void drop_window(context& c, stream_window* w) {
   }
 }
 
-inline void drop_input_later(context& c, const frame* f, access& a, const char* cause) {
-  const bool as_heir = a.kind() == waiter_kind::update || a.kind() == waiter_kind::overwrite;
-  if (a.kind() == waiter_kind::read || as_heir) drop_later(c, *a.source, as_heir);
-  else drop_input(c, f, a, cause);
+// With the last version that it publishes the frame may go. So what it has read is remembered until then, for others wait
+// for the outputs. Not what it has updated: who finds a record of user memory at rest takes it that nobody has its ground.
+inline void drop_read_later(context& c, const frame* f, access& a, const char* cause) {
+  a.kind() == waiter_kind::read ? drop_later(c, *a.source) : drop_input(c, f, a, cause);
 }
 
 // The frame may go with the last one, and does if there are none. Returns their bytes.
@@ -173,17 +173,13 @@ inline std::uint64_t publish_outputs(context& c, frame* f, const char* cause) {
   return bytes;
 }
 
-// With the last version it publishes the frame may go. So inputs are remembered until then, for others wait for the
-// outputs.
-constexpr unsigned few_inputs = 16;
-
 void drop_all_late(context& c) {
-  c.late.take_all([&](version& v, bool as_heir) { as_heir ? drop_heir(c, v) : drop_users(c, v); });
+  c.late.take_all([&](version& v) { drop_users(c, v); });
 }
 
-// They wait until what became ready is placed.
+// They wait until what became ready, or will when the rest is told, is placed.
 void leave_late_inputs(context& c) {
-  if (c.ready.empty()) drop_all_late(c);
+  if (c.ready.empty() && c.rest == nullptr) drop_all_late(c);
   else c.has_left_some = true;
 }
 
@@ -192,7 +188,7 @@ void leave_late_inputs(context& c) {
   const access* const end = f->access_at(f->accesses);
   for (const access* a = f->access_at(0); a != end; a++) {
     t.read += a->bytes;
-    drop_later(c, *a->source, false);
+    drop_later(c, *a->source);
   }
   t.written = publish_outputs(c, f, cause);
   if (c.late.any()) leave_late_inputs(c);
@@ -205,11 +201,11 @@ traffic complete_usual(context& c, frame* f, const char* cause) {
   const visit here(c);
   note_done(f, cause);
   const unsigned versions = f->versions, inputs = f->accesses;
-  if (inputs > few_inputs) [[unlikely]]
+  if (inputs > c.few_inputs) [[unlikely]]
     return complete_with_many_inputs(c, f, cause);
   traffic t;
   const access* const a = f->access_at(0);
-  version* sources[few_inputs];
+  version* sources[context::most_few_inputs];
   for (unsigned i = 0; i < inputs; i++) {
     sources[i] = a[i].source;
     t.read += a[i].bytes;
@@ -250,12 +246,14 @@ traffic complete_unusual(context& c, frame* f, const char* cause) {
   const visit here(c);
   note_done(f, cause);
   traffic t;
+  const bool many = f->accesses > c.few_inputs;
   access* a = f->access_at(0);
   for (const access* end = a + f->accesses; a != end; a++) {
     if (a->kind() <= waiter_kind::window) t.read += a->bytes;  // read, update, window
-    drop_input(c, f, *a, cause);
+    many ? drop_read_later(c, f, *a, cause) : drop_input(c, f, *a, cause);
   }
   t.written += publish_outputs(c, f, cause);
+  if (c.late.any()) [[unlikely]] leave_late_inputs(c);
   return t;
 }
 
@@ -265,12 +263,12 @@ traffic complete_with_user_memory(context& c, frame* f, const char* cause) {
   note_done(f, cause);
   traffic t;
   access* a = f->access_at(0);
-  const bool many = f->accesses > few_inputs;
+  const bool many = f->accesses > c.few_inputs;
   for (const access* end = a + f->accesses; a != end; a++) {
     const bool is_range = names_range(*f, *a);
     if (is_range ? reads_user_memory(*a) : a->kind() <= waiter_kind::window) t.read += a->bytes;
     if (is_range && a->kind() != waiter_kind::read && a->kind() != waiter_kind::covered_read) t.written += a->bytes;
-    many ? drop_input_later(c, f, *a, cause) : drop_input(c, f, *a, cause);
+    many ? drop_read_later(c, f, *a, cause) : drop_input(c, f, *a, cause);
   }
   t.written += publish_outputs(c, f, cause);
   if (c.late.any()) [[unlikely]] leave_late_inputs(c);

@@ -13,8 +13,12 @@ namespace weir::flow {
 // wait for one".
 class shared_untold {
  public:
-  // A hint.
-  bool any() const { return first_.load(std::memory_order_relaxed) != nullptr; }
+  // Hints: whether there are some to take; and whether there are none, and nobody is about to take some either.
+  bool any() const {
+    const detail::waiter* const first = first_.load(std::memory_order_relaxed);
+    return first != nullptr && first != in_hand();
+  }
+  bool none() const { return first_.load(std::memory_order_relaxed) == nullptr; }
 
   // False: there are others.
   bool put(detail::waiter* first) {

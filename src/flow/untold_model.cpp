@@ -54,14 +54,14 @@ void others_help() {
   world w;
   parallel([&] { w.tell_all(w.first, 1); }, [&] { w.tell_some(1); }, [&] { w.tell_some(1); });
   w.require_told(w.first);
-  require(!w.shared.any(), "some are left");
+  require(w.shared.none(), "some are left");
 }
 
 void others_take_more_at_a_time() {
   world w;
   parallel([&] { w.tell_all(w.first, 1); }, [&] { w.tell_some(2); });
   w.require_told(w.first);
-  require(!w.shared.any(), "some are left");
+  require(w.shared.none(), "some are left");
 }
 
 void two_have_some() {
@@ -69,7 +69,7 @@ void two_have_some() {
   parallel([&] { w.tell_all(w.first, 2); }, [&] { w.tell_all(w.second, 1); });
   w.require_told(w.first);
   w.require_told(w.second);
-  require(!w.shared.any(), "some are left");
+  require(w.shared.none(), "some are left");
 }
 
 TEST(untold_model, others_help) { expect_passes(others_help); }

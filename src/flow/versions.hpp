@@ -328,10 +328,9 @@ inline void drop_heir(context& c, version& v) {
     implementation::bury(c, v);
 }
 
-// Of a task with many inputs: when its outputs are published.
-inline void drop_later(context& c, version& v, bool as_heir) {
-  if (c.leaves_some && c.late.add(v, as_heir)) return;
-  as_heir ? drop_heir(c, v) : drop_users(c, v);
+// By a reader with many inputs: when its outputs are published.
+inline void drop_later(context& c, version& v) {
+  if (!c.leaves_some || !c.late.add(v)) drop_users(c, v);
 }
 
 // A datum without a current version has an open group (access_group.hpp), which so many tasks have joined: nobody

@@ -60,6 +60,26 @@ void two_tell_those_that_wait_for_both() {
 }
 TEST(version_model, two_tell_those_that_wait_for_both) { expect_passes(two_tell_those_that_wait_for_both); }
 
+// It lets go of what it has read when others run that it has made ready, and of which one waits for that.
+void a_reader_lets_go_late() {
+  world w;
+  shared_untold untold;
+  test_datum x, y;
+  number seen = 0;
+  w.a.shares(untold), w.b.shares(untold);
+  w.a.spawn({.out = {&x}});
+  w.a.run_all();
+  w.a.spawn({.in = {&x}, .out = {&y}});
+  w.a.spawn({.inout = {&x}});
+  w.a.spawn({.in = {&y}}, &seen);
+  parallel([&] { w.a.run_all(); }, [&] { w.b.spawn({.in = {&x, &y}}), w.b.run_all(); });
+  w.a.run_all(), w.b.run_all();
+  require(w.ran() == 5 && seen == 2, "the last reader did not read what was written");
+  w.a.forget(x);
+  w.a.forget(y);
+}
+TEST(version_model, a_reader_lets_go_late) { expect_passes(a_reader_lets_go_late); }
+
 // A task waits for its reads one after the other, and who tells it goes on to the next.
 void a_task_reads_what_two_threads_write() {
   world w;

@@ -1,8 +1,11 @@
-// Many tasks wait for one: all of them run, once, whoever tells them.
+// Many tasks wait for one, and one for many: all of them run, once, whoever tells them.
 #include "tests/support/support.hpp"
 
 #include <algorithm>
 #include <memory>
+#include <ranges>
+#include <span>
+#include <vector>
 
 namespace weir::test {
 namespace {
@@ -77,6 +80,81 @@ TEST(many_wait, for_one_task_and_none_runs_if_it_fails) {
     EXPECT_THROW(rt.wait(), error);
     EXPECT_EQ(all.that_ran(0), 100u);
   }
+}
+
+// One task reads what many have written, and many wait for that one. Then others write there, and elsewhere in pieces of
+// other sizes.
+class hourglass {
+ public:
+  hourglass(runtime& rt, std::size_t wide) : rt_(rt), own_(wide) {
+    for (std::size_t i = 0; i < wide; i++) blocks_.push_back(rt.make_data(std::vector<int>{0}));
+  }
+
+  void create(std::size_t readers) {
+    count_in_each();
+    const std::size_t expected = 2 * own_.size() * ++times_;
+    const data<int> sum = rt_.make_data<int>(1);
+    rt_.spawn(in(blocks_), in(ref(std::span(own_))), out(sum), [](auto blocks, auto own, auto all) {
+      all[0] = 0;
+      for (std::size_t i = 0; i < blocks.size(); i++) all[0] += blocks[i][0] + own[i];
+    });
+    for (std::size_t i = 0; i < readers; i++)
+      rt_.spawn(in(sum), [this, expected](auto all) { right_ += static_cast<std::size_t>(all[0]) == expected; });
+    expected_ += readers;
+    count_in_each();
+    times_++;
+    const std::size_t half = own_.size() / 2;
+    for (const auto part : {std::span(own_).first(half), std::span(own_).subspan(half)})
+      rt_.spawn(inout(ref(part)), [this, n = times_](auto values) {
+        right_ += std::ranges::all_of(values, [n](int v) { return static_cast<std::size_t>(v) == n; });
+      });
+    expected_ += 2;
+  }
+  bool is_right() const {
+    const auto is_counted = [&](int n) { return static_cast<std::size_t>(n) == times_; };
+    return right_ == expected_ && std::ranges::all_of(own_, is_counted) &&
+           std::ranges::all_of(blocks_, [&](const data<int>& b) { return is_counted(b.read()[0]); });
+  }
+
+ private:
+  void count_in_each() {
+    for (std::size_t i = 0; i < own_.size(); i++)
+      rt_.spawn(inout(blocks_[i]), inout(ref(std::span(own_).subspan(i, 1))), [](auto a, auto b) { a[0]++, b[0]++; });
+  }
+
+  runtime& rt_;
+  std::vector<int> own_;
+  std::vector<data<int>> blocks_;
+  std::size_t times_ = 0, expected_ = 0;
+  std::atomic<std::size_t> right_{0};
+};
+
+void run_hourglasses(std::mt19937_64& random) {
+  for (const char* policy : {"auto", "deferred", "partition-window"}) {
+    for (const int workers : {1, 3, 8}) {
+      runtime rt({.workers = workers, .policy = policy, .machine = "nodes:2 cpus:4"});
+      for (std::size_t round = 0; round < effort(10); round++) {
+        hourglass all(rt, between(random, 1, 300));
+        for (int i = 0; i < 4; i++) all.create(between(random, 1, 60));
+        rt.wait();
+        EXPECT_TRUE(all.is_right()) << policy << ", " << workers;
+      }
+    }
+  }
+}
+
+TEST(many_wait, for_one_that_reads_what_many_have_written) {
+  watchdog dog(120);
+  std::mt19937_64 random(new_seed());
+  run_hourglasses(random);
+}
+
+TEST(many_wait, and_are_told_one_at_a_time) {
+  watchdog dog(120);
+  std::mt19937_64 random(new_seed());
+  setenv("WEIR_TUNING", "told_alone=1", 1);
+  run_hourglasses(random);
+  unsetenv("WEIR_TUNING");
 }
 
 }  // namespace

@@ -158,11 +158,11 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
       searches();
       f = scheduler_.steal(place.queues, place.queues.hunts.reach_in_round(round), os::now_ns());
     }
-    const bool tells = f == nullptr && untold_.any();
-    if (tells || (f == nullptr && window_is_due())) {
+    flow::waiter* const untold = f == nullptr ? take_untold() : nullptr;
+    if (untold != nullptr || (f == nullptr && window_is_due())) {
       stop_searching_in_place(place);
       searching.reset();
-      tells ? help_to_tell(place) : static_cast<void>(plan_window(place));
+      untold != nullptr ? help_to_tell(place, untold) : static_cast<void>(plan_window(place));
       round = -1;
       continue;
     }

@@ -88,7 +88,7 @@ std::uint64_t an_eighth_of_memory(const machine::description& m) {
 bool is_at_rest(const slot& s) {
   return s.holds_no_task() && s.queues.running == nullptr && s.credits == 0 && s.bulk == nullptr &&
          s.loop == nullptr && s.loops == nullptr && s.nested_waits.load(std::memory_order_relaxed) == 0 &&
-         s.flow.ready.empty();
+         s.flow.ready.empty() && s.flow.rest == nullptr && !s.flow.late.any();
 }
 
 // They have ended. Guests may still let go of something.

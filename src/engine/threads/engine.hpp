@@ -253,8 +253,10 @@ class engine {
   // Where many waited for one version (telling.cpp).
   [[gnu::noinline]] void finish_large(slot&);
   void tell_rest(slot&);
-  void tell_some(slot&);
-  void help_to_tell(slot&);
+  void tell_some(slot&, flow::waiter* some);
+  void help_to_tell(slot&, flow::waiter* some);
+  // Null: there are none to tell.
+  flow::waiter* take_untold() { return untold_.any() ? untold_.take(told_alone_) : nullptr; }
   void look_around_before_creating(slot&);
   frame* create_with_care(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void forget(scope_state& s, std::uint32_t reasons) noexcept {

@@ -67,9 +67,9 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   for (;;) {
     if (over()) return found(nullptr);
     lend_to_who_wants(s);
-    if (untold_.any()) [[unlikely]] {
+    if (flow::waiter* const some = take_untold(); some != nullptr) [[unlikely]] {
       found(nullptr);
-      help_to_tell(s);
+      help_to_tell(s, some);
       sleep.start_searching();
       scheduler_.starts_to_steal(s.queues);
     }

@@ -137,12 +137,15 @@ struct actor {
       if (with_others->put(rest)) tell_some();
       else tell(c, rest);
     }
+    if (std::exchange(c.has_left_some, false)) drop_late(c);
   }
-  // From here on those that wait for what it writes are told one at a time, by itself or others.
+  // From here on those that wait for what it writes are told one at a time, by itself or others, and it lets go of what it
+  // has read at last.
   void shares(shared_untold& with) {
     with_others = &with;
     c.leaves_some = true;
     c.tells_at_most = 1;
+    c.few_inputs = 0;
   }
   void tell_some() {
     while (waiter* const some = with_others->take(1)) tell(c, some);
