@@ -154,12 +154,6 @@ inline void drop_window(context& c, stream_window* w) {
   }
 }
 
-// With the last version that it publishes the frame may go. So what it has read is remembered until then, for others wait
-// for the outputs. Not what it has updated: who finds a record of user memory at rest takes it that nobody has its ground.
-inline void drop_read_later(context& c, const frame* f, access& a, const char* cause) {
-  a.kind() == waiter_kind::read ? drop_later(c, *a.source) : drop_input(c, f, a, cause);
-}
-
 // The frame may go with the last one, and does if there are none. Returns their bytes.
 inline std::uint64_t publish_outputs(context& c, frame* f, const char* cause) {
   const unsigned versions = f->versions;
@@ -183,14 +177,26 @@ void leave_late_inputs(context& c) {
   else c.has_left_some = true;
 }
 
+// With the last version that it publishes the frame may go. So what it has read is remembered until then, for others wait
+// for the outputs. Not what it has updated: who finds a record of user memory at rest takes it that nobody has its ground.
+[[gnu::noinline]] void drop_read_later(context& c, const frame* f, access& a, const char* cause) {
+  a.kind() == waiter_kind::read ? drop_later(c, *a.source) : drop_input(c, f, a, cause);
+}
+// Once more, so that the usual ways have their own inside them.
+[[gnu::noinline]] std::uint64_t publish_all(context& c, frame* f, const char* cause) {
+  return publish_outputs(c, f, cause);
+}
+
 [[gnu::noinline]] traffic complete_with_many_inputs(context& c, frame* f, const char* cause) {
   traffic t;
-  const access* const end = f->access_at(f->accesses);
-  for (const access* a = f->access_at(0); a != end; a++) {
-    t.read += a->bytes;
-    drop_later(c, *a->source);
+  access* a = f->access_at(0);
+  for (const access* end = a + f->accesses; a != end; a++) {
+    const bool is_range = names_range(*f, *a);
+    if (is_range ? reads_user_memory(*a) : a->kind() <= waiter_kind::window) t.read += a->bytes;
+    if (is_range && writes_user_memory(*a)) t.written += a->bytes;
+    drop_read_later(c, f, *a, cause);
   }
-  t.written = publish_outputs(c, f, cause);
+  t.written += publish_all(c, f, cause);
   if (c.late.any()) leave_late_inputs(c);
   return t;
 }
@@ -245,15 +251,15 @@ traffic complete_stage(context& c, frame* f, const char* cause) {
 traffic complete_unusual(context& c, frame* f, const char* cause) {
   const visit here(c);
   note_done(f, cause);
+  if (f->accesses > c.few_inputs) [[unlikely]]
+    return complete_with_many_inputs(c, f, cause);
   traffic t;
-  const bool many = f->accesses > c.few_inputs;
   access* a = f->access_at(0);
   for (const access* end = a + f->accesses; a != end; a++) {
     if (a->kind() <= waiter_kind::window) t.read += a->bytes;  // read, update, window
-    many ? drop_read_later(c, f, *a, cause) : drop_input(c, f, *a, cause);
+    drop_input(c, f, *a, cause);
   }
   t.written += publish_outputs(c, f, cause);
-  if (c.late.any()) [[unlikely]] leave_late_inputs(c);
   return t;
 }
 
@@ -261,17 +267,18 @@ traffic complete_with_user_memory(context& c, frame* f, const char* cause) {
   const visit here(c);
   if (cause != nullptr) [[unlikely]] domain_of(c, *f).has_lost.store(true, std::memory_order_relaxed);
   note_done(f, cause);
+  if (f->accesses > c.few_inputs) [[unlikely]]
+    return complete_with_many_inputs(c, f, cause);
   traffic t;
   access* a = f->access_at(0);
-  const bool many = f->accesses > c.few_inputs;
   for (const access* end = a + f->accesses; a != end; a++) {
     const bool is_range = names_range(*f, *a);
     if (is_range ? reads_user_memory(*a) : a->kind() <= waiter_kind::window) t.read += a->bytes;
     if (is_range && a->kind() != waiter_kind::read && a->kind() != waiter_kind::covered_read) t.written += a->bytes;
-    many ? drop_read_later(c, f, *a, cause) : drop_input(c, f, *a, cause);
+    drop_input(c, f, *a, cause);
   }
   t.written += publish_outputs(c, f, cause);
-  if (c.late.any()) [[unlikely]] leave_late_inputs(c);
+  if (c.late.any()) [[unlikely]] leave_late_inputs(c);  // of parts
   return t;
 }
 

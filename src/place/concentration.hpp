@@ -21,11 +21,15 @@ class concentration {
     for (double& w : share_) w /= all;
   }
   void add(std::uint64_t bytes, int node) { add_to(bytes_[static_cast<std::size_t>(node)], bytes); }
+  // That has no place yet: nobody knows better than that it will be spread.
+  void add_unplaced(std::uint64_t bytes) { add_to(unplaced_, bytes); }
+  std::uint64_t unplaced() const { return unplaced_.load(std::memory_order_relaxed); }
   void task_done() { add_to(tasks_, 1); }
   std::uint64_t tasks() const { return tasks_.load(std::memory_order_relaxed); }
   void forget() {
     for (auto& b : bytes_) b.store(0, std::memory_order_relaxed);
     tasks_.store(0, std::memory_order_relaxed);
+    unplaced_.store(0, std::memory_order_relaxed);
   }
 
   struct heaviest {
@@ -45,22 +49,31 @@ class concentration {
     h.of_all = all > 0 ? most / all : 0;
     return h;
   }
-  // One node has more than twice its share, or, where that is most of it, more than halfway between its share and all:
-  // its workers would need half as long again, or more, if all tasks ran where their memory is.
+  // What lies on nodes beyond their shares is more than half of what it would be if all lay on the one that has most. So
+  // much others would read from afar for ever, if no worker is to be idle.
   bool is_uneven() const {
     const heaviest h = most();
-    if (h.node < 0) return false;
-    const double fair = share_[static_cast<std::size_t>(h.node)];
-    return h.of_all > std::min(2 * fair, (1 + fair) / 2);
+    return h.node >= 0 && beyond_shares() > (1 - share_[static_cast<std::size_t>(h.node)]) / 2;
   }
 
  private:
+  // Of all bytes.
+  double beyond_shares() const {
+    const auto spread = static_cast<double>(unplaced());
+    double all = spread, beyond = 0;
+    for (const auto& b : bytes_) all += static_cast<double>(b.load(std::memory_order_relaxed));
+    for (std::size_t n = 0; n < bytes_.size() && all > 0; n++) {
+      const double there = static_cast<double>(bytes_[n].load(std::memory_order_relaxed)) + spread * share_[n];
+      beyond += std::max(0.0, there / all - share_[n]);
+    }
+    return beyond;
+  }
   static void add_to(atomic<std::uint64_t>& to, std::uint64_t n) {
     to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   std::vector<double> share_;
   std::vector<atomic<std::uint64_t>> bytes_;
-  atomic<std::uint64_t> tasks_{0};
+  atomic<std::uint64_t> tasks_{0}, unplaced_{0};
 };
 
 }  // namespace weir::place

@@ -47,6 +47,7 @@ class automatic final : public policy {
     return looks_.load(std::memory_order_relaxed);
   }
   void created(task_window& w) override {
+    if (lies_well_by_now(w)) return end_looking();
     plans_.divide(w);
     if (plans_.window() != 0) return;  // there was too little to see
     looks_.store(false, std::memory_order_relaxed);
@@ -79,7 +80,10 @@ class automatic final : public policy {
       if (node < 0) unplaced += bytes;
       else if (reads) read += bytes;
     });
-    if (read == 0 || read < unplaced) return false;
+    if (read == 0 || read < unplaced) {
+      c.add_unplaced(unplaced);
+      return false;
+    }
     flow::for_each_user_part(user_memory_of(task), &task.frame(), [&](std::uint64_t bytes, int node, bool reads, bool) {
       if (node >= 0 && reads) c.add(bytes, node);
     });
@@ -98,6 +102,15 @@ class automatic final : public policy {
     named_->forget();
     plans_.begin_again();
     looks_.store(true, std::memory_order_relaxed);
+  }
+  // When they were created what they name had no place yet, or only that which was written first.
+  bool lies_well_by_now(const task_window& w) {
+    const std::uint64_t unplaced = named_->unplaced();
+    named_->forget();
+    named_->add_unplaced(unplaced);
+    for (const task_window::bond& b : w.bonds())
+      if (b.own_memory) named_->add(b.bytes, b.node);
+    return !named_->is_uneven();
   }
   void end_looking() {
     if (!looks_.exchange(false, std::memory_order_relaxed)) return;
