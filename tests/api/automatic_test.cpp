@@ -69,8 +69,8 @@ TEST(auto_policy, plans_tasks_on_memory_of_one_node) {
       << s.to_string();
 }
 
-// The first task alone cannot show that.
-TEST(auto_policy, holds_back_one_task_at_most_on_memory_that_tasks_have_written) {
+// Tasks on two of the four nodes cannot show that.
+TEST(auto_policy, holds_back_two_tasks_at_most_on_memory_that_tasks_have_written) {
   watchdog dog(60);
   runtime rt(pretended());
   const array_of_pages a;
@@ -79,7 +79,7 @@ TEST(auto_policy, holds_back_one_task_at_most_on_memory_that_tasks_have_written)
              [](auto x) { x[0] = 1; });
   rt.wait();
   update_all(rt, a, 20);
-  EXPECT_LE(rt.stats().window_tasks, 1u) << rt.stats().policy_explanation;
+  EXPECT_LE(rt.stats().window_tasks, 2u) << rt.stats().policy_explanation;
   EXPECT_EQ(rt.stats().pages_moved, 0u);
 }
 
