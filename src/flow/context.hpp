@@ -147,9 +147,9 @@ struct context {
   bool alone = false;           // while it is inside: nobody else is, nor can be
   const bool seen_busy;         // a worker: while it creates tasks nobody thinks that all is quiet
   ready_list ready;
-  // Whether complete() leaves some of what it has to do to who calls it. Of those that wait for a version so many are told
-  // and the others left in `rest`, if there are none yet; and what was read by a task with more inputs than a few is left
-  // in `late`.
+  // Whether complete() leaves some of what it has to do to who calls it. Of those that wait for a version so many are
+  // told and the others left in `rest`, if there are none yet; and what was read by a task with more inputs than a few
+  // is left in `late`.
   bool leaves_some = false;
   bool has_left_some = false;
   std::uint32_t tells_at_most = 0;

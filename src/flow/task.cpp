@@ -177,8 +177,9 @@ void leave_late_inputs(context& c) {
   else c.has_left_some = true;
 }
 
-// With the last version that it publishes the frame may go. So what it has read is remembered until then, for others wait
-// for the outputs. Not what it has updated: who finds a record of user memory at rest takes it that nobody has its ground.
+// With the last version that it publishes the frame may go. So what it has read is remembered until then, for others
+// wait for the outputs. Not what it has updated: who finds a record of user memory at rest takes it that nobody has its
+// ground.
 [[gnu::noinline]] void drop_read_later(context& c, const frame* f, access& a, const char* cause) {
   a.kind() == waiter_kind::read ? drop_later(c, *a.source) : drop_input(c, f, a, cause);
 }

@@ -291,8 +291,8 @@ inline void drop_view(context& c, version& v) {
   if (users == 0) implementation::unwanted(c, v);
 }
 
-// The producer is done: whoever waits is told, or some of them. The version may be gone on return, and with a frame's last
-// one the frame.
+// The producer is done: whoever waits is told, or some of them. The version may be gone on return, and with a frame's
+// last one the frame.
 enum class whom_to_tell : std::uint8_t { all, some };
 template <whom_to_tell Whom = whom_to_tell::all>
 inline void publish(context& c, version& v, const char* cause) {

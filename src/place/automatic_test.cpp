@@ -145,6 +145,39 @@ TEST_F(choosing, says_what_it_has_planned) {
             "node 2 had 100 % of the memory that tasks name: 64 tasks were planned together, their memory moves");
 }
 
+TEST_F(choosing, a_window_that_names_nothing_with_a_place_is_judged_by_what_was_seen) {
+  lies(0, 64, 2);
+  std::vector<std::unique_ptr<test_task>> tasks;
+  std::vector<flow::frame*> frames;
+  for (std::uint64_t p = 0; p < 64; p++) {
+    tasks.push_back(updates(p));
+    EXPECT_TRUE(joins(*tasks.back()));
+    frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
+  }
+  lies(0, 64, memory::place_unknown);
+  task_window w = window_builder(v.seen(), &known, frames, {}, false).take();
+  ASSERT_TRUE(w.bonds().empty());
+  asked.object->created(w);
+  EXPECT_EQ(asked.object->explanation().find("follow their data"), std::string::npos) << asked.object->explanation();
+}
+
+TEST_F(choosing, a_window_that_lies_well_by_now_is_let_go) {
+  lies(0, 64, 2);
+  std::vector<std::unique_ptr<test_task>> tasks;
+  std::vector<flow::frame*> frames;
+  for (std::uint64_t p = 0; p < 64; p++) {
+    tasks.push_back(updates(p));
+    EXPECT_TRUE(joins(*tasks.back()));
+    frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
+  }
+  for (int n = 0; n < 4; n++) lies(16 * static_cast<std::uint64_t>(n), 16, n);
+  task_window w = window_builder(v.seen(), &known, frames, {}, false).take();
+  asked.object->created(w);
+  EXPECT_EQ(asked.object->window(), 0u);
+  EXPECT_NE(asked.object->explanation().find("follow their data"), std::string::npos) << asked.object->explanation();
+  for (std::size_t i = 0; i < w.size(); i++) EXPECT_LT(w.node(i), 0);
+}
+
 // As if the creator had been interrupted: what is used again is not in the first window.
 TEST_F(choosing, few_tasks_that_leave_memory_are_no_verdict) {
   lies(0, 16, 2);

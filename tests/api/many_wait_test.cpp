@@ -82,8 +82,8 @@ TEST(many_wait, for_one_task_and_none_runs_if_it_fails) {
   }
 }
 
-// One task reads what many have written, and many wait for that one. Then others write there, and elsewhere in pieces of
-// other sizes.
+// One task reads what many have written, and many wait for that one. Then others write there, and elsewhere in pieces
+// of other sizes.
 class hourglass {
  public:
   hourglass(runtime& rt, std::size_t wide) : rt_(rt), own_(wide) {

@@ -12,8 +12,8 @@ constexpr int most_looks = 100;
 
 }  // namespace
 
-// A task has run that many waited for, or that has read much. What became ready by it is placed before the rest, but for
-// one that is alone: this worker goes on with that.
+// A task has run that many waited for, or that has read much. What became ready by it is placed before the rest, but
+// for one that is alone: this worker goes on with that.
 void engine::finish_large(slot& s) {
   s.flow.has_left_some = false;
   if (s.flow.rest != nullptr) tell_rest(s);

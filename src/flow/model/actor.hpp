@@ -139,8 +139,8 @@ struct actor {
     }
     if (std::exchange(c.has_left_some, false)) drop_late(c);
   }
-  // From here on those that wait for what it writes are told one at a time, by itself or others, and it lets go of what it
-  // has read at last.
+  // From here on those that wait for what it writes are told one at a time, by itself or others, and it lets go of what
+  // it has read at last.
   void shares(shared_untold& with) {
     with_others = &with;
     c.leaves_some = true;

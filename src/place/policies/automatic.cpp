@@ -14,6 +14,7 @@
 #include "place/near_inputs.hpp"
 #include "place/planning.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
 #include <optional>
@@ -103,8 +104,10 @@ class automatic final : public policy {
     plans_.begin_again();
     looks_.store(true, std::memory_order_relaxed);
   }
-  // When they were created what they name had no place yet, or only that which was written first.
+  // When they were created what they name had no place yet, or only that which was written first. Without any that is
+  // known by now it is as it was seen then.
   bool lies_well_by_now(const task_window& w) {
+    if (std::ranges::none_of(w.bonds(), &task_window::bond::own_memory)) return false;
     const std::uint64_t unplaced = named_->unplaced();
     named_->forget();
     named_->add_unplaced(unplaced);
