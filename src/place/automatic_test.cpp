@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace weir::place {
@@ -176,6 +177,28 @@ TEST_F(choosing, a_window_that_lies_well_by_now_is_let_go) {
   EXPECT_EQ(asked.object->window(), 0u);
   EXPECT_NE(asked.object->explanation().find("follow their data"), std::string::npos) << asked.object->explanation();
   for (std::size_t i = 0; i < w.size(); i++) EXPECT_LT(w.node(i), 0);
+}
+
+TEST_F(choosing, who_creates_while_a_window_is_judged_is_not_confused) {
+  lies(0, 64, 2);
+  std::vector<std::unique_ptr<test_task>> tasks;
+  std::vector<flow::frame*> frames;
+  for (std::uint64_t p = 0; p < 64; p++) {
+    tasks.push_back(updates(p));
+    frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
+  }
+  const std::unique_ptr<test_task> later = updates(0);
+  for (int i = 0; i < 300; i++) {
+    asked = parse("auto");
+    asked.object->begin(v.seen());
+    for (const auto& t : tasks) EXPECT_TRUE(joins(*t));
+    std::thread creates([&] { while (joins(*later)) {} });
+    task_window w = window_builder(v.seen(), &known, frames, {}, false).take();
+    asked.object->created(w);
+    creates.join();
+    ASSERT_EQ(asked.object->explanation().find("follow their data"), std::string::npos)
+        << asked.object->explanation();
+  }
 }
 
 // As if the creator had been interrupted: what is used again is not in the first window.

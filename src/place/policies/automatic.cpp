@@ -36,6 +36,7 @@ class automatic final : public policy {
     for (const int n : m.node_of_worker) workers[static_cast<std::size_t>(n)]++;
     named_.emplace(workers);
     used_.emplace(workers);
+    in_window_.emplace(workers);
     tasks_between_looks_.store(least_tasks_between_looks_per_worker * m.node_of_worker.size(),
                                std::memory_order_relaxed);
   }
@@ -44,15 +45,16 @@ class automatic final : public policy {
   bool sees_tasks_on_data() const override { return false; }
   bool joins(const task_view& task) override {
     if (!looks_.load(std::memory_order_relaxed) || !note_memory(*named_, task)) return false;
-    if (named_->tasks() > 1 && !named_->is_uneven()) end_looking();
+    if (named_->tasks() > 1 && !named_->is_uneven()) end_looking(*named_);
     return looks_.load(std::memory_order_relaxed);
   }
   void created(task_window& w) override {
-    if (lies_well_by_now(w)) return end_looking();
+    const concentration& judged = judged_by(w);
+    if (!judged.is_uneven()) return end_looking(judged);
     plans_.divide(w);
     if (plans_.window() != 0) return;  // there was too little to see
     looks_.store(false, std::memory_order_relaxed);
-    explain(w);
+    explain(judged, w);
   }
 
   wish place(const task_view& task, const asker& who) override {
@@ -104,25 +106,25 @@ class automatic final : public policy {
     plans_.begin_again();
     looks_.store(true, std::memory_order_relaxed);
   }
-  // When they were created what they name had no place yet, or only that which was written first. Without any that is
-  // known by now it is as it was seen then.
-  bool lies_well_by_now(const task_window& w) {
-    if (std::ranges::none_of(w.bonds(), &task_window::bond::own_memory)) return false;
-    const std::uint64_t unplaced = named_->unplaced();
-    named_->forget();
-    named_->add_unplaced(unplaced);
+  // When they were created what they name had no place yet, or only that which was written first, so a window is judged
+  // by what is known now. Without any that is known it is as it was seen then. Creators go on meanwhile, and what they
+  // are judged by is left alone.
+  const concentration& judged_by(const task_window& w) {
+    if (std::ranges::none_of(w.bonds(), &task_window::bond::own_memory)) return *named_;
+    in_window_->forget();
+    in_window_->add_unplaced(named_->unplaced());
     for (const task_window::bond& b : w.bonds())
-      if (b.own_memory) named_->add(b.bytes, b.node);
-    return !named_->is_uneven();
+      if (b.own_memory) in_window_->add(b.bytes, b.node);
+    return *in_window_;
   }
-  void end_looking() {
+  void end_looking(const concentration& judged) {
     if (!looks_.exchange(false, std::memory_order_relaxed)) return;
-    const concentration::heaviest h = named_->most();
+    const concentration::heaviest h = judged.most();
     tell("tasks follow their data: of the memory that they name node %d, which has most, has %.0f %%", h.node,
          100 * h.of_all);
   }
-  void explain(const task_window& w) {
-    const concentration::heaviest h = named_->most();
+  void explain(const concentration& judged, const task_window& w) {
+    const concentration::heaviest h = judged.most();
     tell(w.moves_memory()
              ? "node %d had %.0f %% of the memory that tasks name: %zu tasks were planned together, their memory moves"
              : "node %d had %.0f %% of the memory that tasks name: %zu tasks were planned together, it stays there",
@@ -140,7 +142,8 @@ class automatic final : public policy {
 
   near_inputs places_;
   planning plans_;
-  std::optional<concentration> named_, used_;  // by tasks that were created, and by others that were ready
+  // By tasks that were created, by others that were ready, and by those of the window that is looked at.
+  std::optional<concentration> named_, used_, in_window_;
   atomic<bool> looks_{true};
   atomic<std::size_t> tasks_between_looks_{0};
   turns asked_;
