@@ -108,7 +108,7 @@ int node_near(context& c, const void* memory, std::size_t bytes) {
   if (!c.common.several_nodes) return detail::node_unknown;
   const auto first = reinterpret_cast<std::uintptr_t>(memory);
   memory::regions& known = c.common.user_memory;
-  known.before_write(first, bytes, true);
+  known.before_write({first, bytes}, true);
   std::uint64_t most = 0;
   int nearest = detail::node_unknown;
   known.for_each_part(first, bytes, [&](std::uint64_t n, int node) {

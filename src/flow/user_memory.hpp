@@ -39,30 +39,36 @@ inline bool reads_any_user_memory(frame* t) {
   return any;
 }
 
+inline memory::rows rows_of(const access& a) {
+  const access* const shape = shape_of(a);
+  if (shape == nullptr || shape->width() == shape->stride()) [[likely]]
+    return {a.offset(), a.bytes};
+  return {a.offset(), shape->width(), shape->stride(), a.bytes / shape->width()};
+}
+
 // More rows of a tile are not looked at, as it would take longer than many a task; neighbours mostly lie together.
 inline constexpr std::uint64_t most_rows_looked_at = 16;
 
-// Calls f(first, bytes, times) for bytes that stand for so many times as many of the access: all of a range, or rows
-// of a tile.
-template <class F>
-void for_each_piece(const access& a, F&& f) {
-  const access* const shape = shape_of(a);
-  if (shape == nullptr || shape->width() == shape->stride()) [[likely]]
-    return f(a.offset(), a.bytes, std::uint64_t{1});
-  const std::uint64_t rows = a.bytes / shape->width();
-  const std::uint64_t step = (rows + most_rows_looked_at - 1) / most_rows_looked_at;
-  for (std::uint64_t row = 0; row < rows; row += step) {
-    const std::uint64_t times = std::min(step, rows - row);
-    f(a.offset() + (row + times / 2) * shape->stride(), shape->width(), times);
-  }
+// Rows that stand for all, each for so many, the last one for what is left.
+struct looked_at {
+  memory::rows of;
+  std::uint64_t each, last;
+};
+inline looked_at looked_at_of(const access& a) {
+  const memory::rows all = rows_of(a);
+  if (all.count <= most_rows_looked_at) return {all, 1, 1};
+  const std::uint64_t each = (all.count + most_rows_looked_at - 1) / most_rows_looked_at;
+  const std::uint64_t rows = (all.count + each - 1) / each, last = all.count - (rows - 1) * each;
+  return {{all.first + std::min(each / 2, last - 1) * all.stride, all.width, each * all.stride, rows}, each, last};
 }
 
 // Calls f(bytes, node) for what is known of where it lies. `known` is null where nobody keeps that.
 template <class F>
 void for_each_part(const memory::regions* known, const access& a, F&& f) {
   if (known == nullptr) return f(std::uint64_t{a.bytes}, static_cast<int>(detail::node_unknown));
-  for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t times) {
-    known->for_each_part(first, bytes, [&](std::uint64_t part, int node) { f(times * part, node); });
+  const looked_at l = looked_at_of(a);
+  known->for_each_part(l.of, [&](std::uint64_t row, std::uint64_t bytes, int node) {
+    f(row + 1 < l.of.count ? l.each * bytes : l.last * bytes, node);
   });
 }
 
@@ -139,7 +145,7 @@ inline std::uint64_t name_of(const memory::regions& known, const access& a) {
 }
 
 // Of an access that has this name, or none, and is not remembered. Where something is not known, ask(access) finds it
-// out, once.
+// out, once, and returns whether more may be known then.
 template <class Ask>
 [[gnu::noinline]] node_shares<16> look_up(memory::regions& known, const access& a, std::uint64_t name, Ask&& ask) {
   std::uint64_t since = 0;
@@ -150,10 +156,7 @@ template <class Ask>
     return found;
   };
   node_shares<16> found = look();
-  if (found.has(memory::place_unknown)) {
-    ask(a);
-    found = look();
-  }
+  if (found.has(memory::place_unknown) && ask(a)) found = look();
   if (const int node = found.only_node(); name != 0 && node >= 0) known.remember(name, node, since);
   return found;
 }
@@ -188,9 +191,8 @@ class user_places {
   // What is not known is asked for.
   [[gnu::noinline]] void find(memory::regions& known) const {
     const auto ask = [&](const access& a) {
-      for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) {
-        writes_user_memory(a) ? known.before_write(first, bytes, reads_user_memory(a)) : known.read(first, bytes);
-      });
+      const memory::rows some = looked_at_of(a).of;
+      return writes_user_memory(a) ? known.before_write(some, reads_user_memory(a)) : known.read(some);
     };
     find_each_part(known, task_, ask, [&](std::uint64_t bytes, int node, bool reads, bool writes) {
       shares_[(reads ? 1 : 0) + (writes ? 2 : 0) - 1].add(bytes, node);
@@ -225,15 +227,9 @@ void for_each_user_part(const whereabouts& known, frame* t, F&& f) {
   });
 }
 
-inline memory::rows rows_of(const access& a) {
-  const access* const shape = shape_of(a);
-  if (shape == nullptr || shape->width() == shape->stride()) return {a.offset(), a.bytes};
-  return {a.offset(), shape->width(), shape->stride(), a.bytes / shape->width()};
-}
-
 // A task on this node has written it.
-inline void note_written(memory::regions& known, const access& a, int node) {
-  known.written(rows_of(a), node);
+inline bool note_written(memory::regions& known, const access& a, int node) {
+  return known.written(rows_of(a), node);
 }
 
 // The task has run, on this node. As for_each_user_part(), where it lies now: where it has written something that has
@@ -241,8 +237,7 @@ inline void note_written(memory::regions& known, const access& a, int node) {
 template <class F>
 void note_user_memory(memory::regions& known, frame* t, int node, F&& f) {
   const auto ask = [&](const access& a) {
-    if (writes_user_memory(a)) return note_written(known, a, node);
-    for_each_piece(a, [&](std::uint64_t first, std::uint64_t bytes, std::uint64_t) { known.read(first, bytes); });
+    return writes_user_memory(a) ? note_written(known, a, node) : known.read(looked_at_of(a).of);
   };
   find_each_part(known, t, ask, f);
 }

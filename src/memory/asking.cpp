@@ -125,15 +125,30 @@ bool regions::nothing_to_ask(const chunk& c, std::size_t first, std::size_t end,
   return true;
 }
 
-void regions::find_out(const rows& r, asked_by who, int node) {
-  if (!several_nodes_) return;
-  question q(*this, who, node);
+// r.count: of none.
+std::uint64_t regions::first_row_to_ask(const rows& r, asked_by who) {
   std::uintptr_t first = r.first;
-  for (std::uint64_t i = 0; i < r.count; i++, first += r.stride)
-    for_each_chunk(first, r.width, [&](chunk& c, std::size_t from, std::size_t to) {
+  for (std::uint64_t i = 0; i < r.count; i++, first += r.stride) {
+    bool any = false;
+    for_each_chunk(first, r.width, [&](const chunk& c, std::size_t from, std::size_t to) {
+      any |= !nothing_to_ask(c, from, to, who);
+    });
+    if (any) return i;
+  }
+  return r.count;
+}
+
+bool regions::find_out(const rows& r, asked_by who, int node) {
+  if (!several_nodes_ || nobody_can_say(who, node)) return false;
+  std::uint64_t i = first_row_to_ask(r, who);
+  if (i == r.count) return false;
+  question q(*this, who, node);
+  for (; i < r.count; i++)
+    for_each_chunk(r.first + i * r.stride, r.width, [&](chunk& c, std::size_t from, std::size_t to) {
       if (!nothing_to_ask(c, from, to, who)) q.add(c, from, to);
     });
   q.ask();
+  return true;
 }
 
 }  // namespace weir::memory

@@ -41,7 +41,7 @@ class migrating : public testing::Test {
   }
   void has_pages(std::size_t n) {
     for (std::size_t p = 0; p < n; p++) os.node_of_page[address(p)] = 10;
-    known.read(chunk_begin, n * page);
+    known.read({chunk_begin, n * page});
   }
   static const void* address(std::size_t p) {
     return reinterpret_cast<const void*>(chunk_begin + p * os::page_bytes());
@@ -177,7 +177,7 @@ TEST_F(migrating, pages_that_never_move_are_tried_once) {
   for (std::size_t p = 0; p < 64; p++) os.fate_of_page[address(p)] = EACCES;
   for (int i = 0; i < 100; i++) {
     use(1, 0, 64);
-    known.read(chunk_begin, 64 * page);
+    known.read({chunk_begin, 64 * page});
   }
   EXPECT_EQ(os.moves(), 1u);
   EXPECT_EQ(node_of(0), 0);
@@ -191,7 +191,7 @@ TEST_F(migrating, pages_that_are_held_are_tried_again_after_as_much_use) {
   const std::size_t before = os.moves();
   for (int i = 0; i < 10 * uses; i++) {
     use(2, 0, 64);
-    known.read(chunk_begin, 64 * page);
+    known.read({chunk_begin, 64 * page});
   }
   EXPECT_GE(os.moves(), before + 1);
   EXPECT_LE(os.moves(), before + 11);
@@ -203,11 +203,11 @@ TEST_F(migrating, a_huge_page_moves_as_a_whole_and_costs_as_much) {
   os.huge_pages = true;
   has_pages(regions::pages_per_chunk);
   const int first = uses_until_moved(1, 0, 16);
-  known.read(chunk_begin, regions::pages_per_chunk * page);
+  known.read({chunk_begin, regions::pages_per_chunk * page});
   for (std::size_t p = 0; p < regions::pages_per_chunk; p++) EXPECT_EQ(node_of(p), 1) << p;
   const int again = uses_until_moved(2, 0, 16);
   EXPECT_GE(again, 16 * first) << "32 times as much is copied as these use";
-  known.read(chunk_begin, regions::pages_per_chunk * page);
+  known.read({chunk_begin, regions::pages_per_chunk * page});
   EXPECT_EQ(node_of(511), 2);
 }
 
@@ -223,7 +223,7 @@ TEST_F(migrating, what_others_move_owes_nothing) {
 TEST_F(migrating, other_runtimes_hear_of_it) {
   regions others(os, os_nodes());
   has_pages(64);
-  others.read(chunk_begin, 64 * page);
+  others.read({chunk_begin, 64 * page});
   EXPECT_EQ(others.node_of(chunk_begin), 0);
   uses_until_moved(1, 0, 64);
   EXPECT_EQ(others.node_of(chunk_begin), 1);
@@ -233,7 +233,7 @@ TEST(migration, between_pretended_nodes_is_written_down) {
   const std::vector<double> ns{100, 200, 200, 100};
   regions known(os::pretended_memory(), {0, 1});
   migration moves(known, os::pretended_memory(), {0, 1}, ns, ns, migration::when::at_once);
-  known.read(chunk_begin, 64 * known.page_bytes());
+  known.read({chunk_begin, 64 * known.page_bytes()});
   for (int i = 0; i < 100; i++) {
     std::vector<misplaced_page> due;
     moves.used({chunk_begin, 64 * known.page_bytes()}, 1, {true, false}, due);
@@ -310,7 +310,7 @@ TEST_F(migrating, threads_at_once) {
       for (int i = 0; i < 2000; i++) use(t, random() % 900, 1 + random() % 100);
     });
   for (std::thread& t : all) t.join();
-  known.read(chunk_begin, 1024 * page);
+  known.read({chunk_begin, 1024 * page});
   for (std::size_t p = 0; p < 1024; p++) {
     ASSERT_GE(node_of(p), 0) << p;
     ASSERT_LT(node_of(p), nodes) << p;

@@ -49,16 +49,20 @@ class regions {
   // that lies on one node; for a longer range so much a chunk, and 35 ns for a chunk that is spread.
   template <class F>
   void for_each_part(std::uintptr_t first, std::uint64_t bytes, F&& f) const {
-    const chunk* const c = chunk_of(first);
-    if (bytes <= bytes_left_in_chunk(first)) [[likely]] {
-      state s = c == nullptr ? never_asked : c->all.load(std::memory_order_relaxed);
-      if (s == mixed && bytes <= page_bytes() - (first & (page_bytes() - 1))) s = c->at(page_in_chunk(first));
-      if (s != mixed) return f(bytes, node_in(s));
+    for_each_part_in(chunk_of(first), first, bytes, f);
+  }
+  // The same of rows: f(row, bytes, node).
+  template <class F>
+  void for_each_part(const rows& r, F&& f) const {
+    std::uintptr_t first = r.first;
+    const chunk* c = chunk_of(first);
+    for (std::uint64_t row = 0, number = first >> chunk_bits_; row < r.count; row++, first += r.stride) {
+      if (first >> chunk_bits_ != number) {
+        number = first >> chunk_bits_;
+        c = chunk_of(first);
+      }
+      for_each_part_in(c, first, r.width, [&](std::uint64_t bytes, int node) { f(row, bytes, node); });
     }
-    const auto tell = [](void* to, std::uint64_t n, int node) {
-      (*static_cast<std::remove_reference_t<F>*>(to))(n, node);
-    };
-    walk(first, bytes, tell, const_cast<void*>(static_cast<const void*>(std::addressof(f))));
   }
   // The node of the page, or place_unknown.
   int node_of(std::uintptr_t address) const {
@@ -75,15 +79,16 @@ class regions {
   std::uint64_t changes() const { return changes_.now(); }
 
   // A task is about to read it, or has: the system is asked about pages that nobody has asked about. Those that nobody
-  // has touched stay unknown, and are asked about again when a task has written them, or after a barrier.
-  void read(std::uintptr_t first, std::uint64_t bytes) { find_out({first, bytes}, asked_by::reader, place_unknown); }
+  // has touched stay unknown, and are asked about again when a task has written them, or after a barrier. True: of some
+  // it may be known now.
+  bool read(const rows& r) { return find_out(r, asked_by::reader, place_unknown); }
   // A task is about to write it, or, with `reads`, to update it. Where nobody has touched it the system is asked once
   // about all that follows in the chunk.
-  void before_write(std::uintptr_t first, std::uint64_t bytes, bool reads) {
-    find_out({first, bytes}, reads ? asked_by::updater : asked_by::creator, place_unknown);
+  bool before_write(const rows& r, bool reads) {
+    return find_out(r, reads ? asked_by::updater : asked_by::creator, place_unknown);
   }
   // A task has written it, on this node: pages that are new are where the system says, or else on that node.
-  void written(const rows& r, int node) { find_out(r, asked_by::writer, node); }
+  bool written(const rows& r, int node) { return find_out(r, asked_by::writer, node); }
   // Whoever moves pages, or tells the system where they are to come from, says so; place_unknown: they are to be asked
   // about again.
   void placed(std::uintptr_t first, std::uint64_t bytes, int node);
@@ -192,10 +197,28 @@ class regions {
     const leaf* const l = b->leaves[(n >> level_bits) % fan_out].load(std::memory_order_acquire);
     return l == nullptr ? nullptr : l->chunks[n % fan_out].load(std::memory_order_acquire);
   }
+  // `c`: the first one's chunk.
+  template <class F>
+  void for_each_part_in(const chunk* c, std::uintptr_t first, std::uint64_t bytes, F&& f) const {
+    if (bytes <= bytes_left_in_chunk(first)) [[likely]] {
+      state s = c == nullptr ? never_asked : c->all.load(std::memory_order_relaxed);
+      if (s == mixed && bytes <= page_bytes() - (first & (page_bytes() - 1))) s = c->at(page_in_chunk(first));
+      if (s != mixed) return f(bytes, node_in(s));
+    }
+    const auto tell = [](void* to, std::uint64_t n, int node) {
+      (*static_cast<std::remove_reference_t<F>*>(to))(n, node);
+    };
+    walk(first, bytes, tell, const_cast<void*>(static_cast<const void*>(std::addressof(f))));
+  }
   chunk* make_chunk(std::uintptr_t number) noexcept;
   using told = void (*)(void* to, std::uint64_t bytes, int node);
   void walk(std::uintptr_t first, std::uint64_t bytes, told, void* to) const;
-  void find_out(const rows&, asked_by, int node);
+  bool find_out(const rows&, asked_by, int node);
+  bool nobody_can_say(asked_by who, int node) const {
+    return node == place_unknown && !(pretends_ && who == asked_by::reader) &&
+           !system_tells_.load(std::memory_order_relaxed);
+  }
+  std::uint64_t first_row_to_ask(const rows&, asked_by);
   bool nothing_to_ask(const chunk&, std::size_t first_page, std::size_t end_page, asked_by) const;
   bool is_to_be_asked(const chunk&, state, asked_by) const;
   std::size_t choose_pages(std::span<const void*> pages, std::span<chunk*> of, std::span<state> believed);

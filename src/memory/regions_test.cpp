@@ -54,7 +54,7 @@ TEST(regions, what_nobody_has_told_is_unknown) {
 TEST(regions, with_one_node_nothing_is_asked_or_kept) {
   fake_backend os;
   regions r(os, {0});
-  r.read(base, 1 << 20);
+  r.read({base, 1 << 20});
   r.written({base, 1 << 20}, 0);
   r.placed(base, 1 << 20, 0);
   wait_for_look();
@@ -111,12 +111,12 @@ TEST(regions, the_system_is_asked_once) {
   regions r(os, {10, 11});
   const std::uint64_t page = r.page_bytes();
   for (std::uint64_t p = 0; p < 64; p++) os.node_of_page[at(base + p * page)] = p < 32 ? 10 : 11;
-  r.read(base, 64 * page);
+  r.read({base, 64 * page});
   EXPECT_EQ(os.questions(), 1u);
   EXPECT_EQ(parts_of(r, base, 64 * page), (by_node{{0, 32 * page}, {1, 32 * page}}));
   for (std::uint64_t p = 0; p < 64; p++) {
-    r.read(base + p * page, page);
-    r.before_write(base + p * page, page, false);
+    r.read({base + p * page, page});
+    r.before_write({base + p * page, page}, false);
     r.written({base + p * page, page}, 0);
   }
   EXPECT_EQ(os.questions(), 1u);
@@ -127,7 +127,7 @@ TEST(regions, small_tasks_ask_for_their_neighbours) {
   regions r(os, {0, 1});
   const std::uint64_t page = r.page_bytes();
   for (std::uint64_t p = 0; p < 512; p++) os.node_of_page[at(base + p * page)] = 1;
-  for (std::uint64_t p = 0; p < 512; p++) r.read(base + p * page, 100);
+  for (std::uint64_t p = 0; p < 512; p++) r.read({base + p * page, 100});
   EXPECT_LE(os.questions(), 512u / 16);
   EXPECT_EQ(os.pages_asked(), 512u);
 }
@@ -156,36 +156,36 @@ TEST(regions, what_is_new_costs_no_question_a_page) {
   regions r(os, {0, 1});
   const std::uint64_t page = r.page_bytes();
   for (std::uint64_t p = 400; p < 512; p++) os.node_of_page[at(base + p * page)] = 1;
-  for (std::uint64_t p = 0; p < 400; p++) r.before_write(base + p * page, page, false);
+  for (std::uint64_t p = 0; p < 400; p++) r.before_write({base + p * page, page}, false);
   EXPECT_EQ(os.questions(), 1u);
   EXPECT_EQ(os.looks(), 1u);
   EXPECT_EQ(r.node_of(base + 399 * page), place_unknown);
   // Others ask, for the program may have made something there since.
   os.node_of_page[at(base + 100 * page)] = 1;
   os.node_of_page[at(base + 200 * page)] = 1;
-  r.read(base + 100 * page, page);
+  r.read({base + 100 * page, page});
   EXPECT_EQ(r.node_of(base + 100 * page), 1);
-  r.before_write(base + 200 * page, page, true);
+  r.before_write({base + 200 * page, page}, true);
   EXPECT_EQ(r.node_of(base + 200 * page), 1);
   os.node_of_page[at(base + 300 * page)] = 0;
   r.written({base + 300 * page, page}, 1);
   EXPECT_EQ(r.node_of(base + 300 * page), 0);
   // Nor is it presumed for longer than until a barrier.
   os.node_of_page[at(base + 350 * page)] = 1;
-  r.before_write(base + 350 * page, page, false);
+  r.before_write({base + 350 * page, page}, false);
   EXPECT_EQ(r.node_of(base + 350 * page), place_unknown);
   wait_for_look();
   r.look_again();
-  r.before_write(base + 350 * page, page, false);
+  r.before_write({base + 350 * page, page}, false);
   EXPECT_EQ(r.node_of(base + 350 * page), 1);
 }
 
 TEST(regions, a_new_page_is_where_the_system_put_it) {
   fake_backend os;
   regions r(os, {0, 1});
-  r.before_write(base, 3 * r.page_bytes(), false);
+  r.before_write({base, 3 * r.page_bytes()}, false);
   EXPECT_EQ(os.questions(), 1u);
-  r.before_write(base, 3 * r.page_bytes(), false);
+  r.before_write({base, 3 * r.page_bytes()}, false);
   EXPECT_EQ(os.questions(), 1u) << "it is absent, and nobody has written it since";
   os.node_of_page[at(base)] = 1;  // node 0 was full
   os.node_of_page[at(base + r.page_bytes())] = 0;
@@ -199,7 +199,7 @@ TEST(regions, where_the_system_does_not_tell_the_writer_decides) {
   fake_backend os;
   os.tells_nodes = false;
   regions r(os, {0, 1});
-  r.read(base, 100);
+  r.read({base, 100});
   EXPECT_EQ(r.node_of(base), place_unknown);
   r.written({base, 100}, 1);
   EXPECT_EQ(r.node_of(base), 1);
@@ -211,13 +211,13 @@ TEST(regions, where_the_system_does_not_tell_the_writer_decides) {
 
 TEST(regions, pretended_nodes_are_of_the_first_task_that_writes) {
   regions r(os::pretended_memory(), {0, 1, 2});
-  r.before_write(base, 100, false);
+  r.before_write({base, 100}, false);
   EXPECT_EQ(r.node_of(base), place_unknown);
   r.written({base, 100}, 2);
   r.written({base, 100}, 1);
-  r.read(base, 100);
+  r.read({base, 100});
   EXPECT_EQ(r.node_of(base), 2);
-  r.read(base + r.page_bytes(), 100);
+  r.read({base + r.page_bytes(), 100});
   EXPECT_EQ(r.node_of(base + r.page_bytes()), 0) << "the program wrote it, whose threads are on the first node";
 }
 
@@ -226,7 +226,7 @@ TEST(regions, a_barrier_finds_what_has_moved) {
   regions r(os, {0, 1});
   const std::uint64_t page = r.page_bytes();
   for (std::uint64_t p = 0; p < 40; p++) os.node_of_page[at(base + p * page)] = 0;
-  r.read(base, 40 * page);
+  r.read({base, 40 * page});
   wait_for_look();
   r.look_again();
   EXPECT_EQ(r.node_of(base), 0) << "nothing has moved";
@@ -236,7 +236,7 @@ TEST(regions, a_barrier_finds_what_has_moved) {
   r.look_again();
   EXPECT_EQ(r.node_of(base), place_unknown);
   EXPECT_LE(os.pages_asked() - before, regions::pages_looked_at);
-  r.read(base, 40 * page);
+  r.read({base, 40 * page});
   EXPECT_EQ(parts_of(r, base, 40 * page), (by_node{{1, 40 * page}}));
 }
 
@@ -244,7 +244,7 @@ TEST(regions, barriers_in_a_row_cost_one_question) {
   fake_backend os;
   regions r(os, {0, 1});
   os.node_of_page[at(base)] = 0;
-  r.read(base, 1);
+  r.read({base, 1});
   wait_for_look();
   const std::size_t before = os.questions();
   const auto begin = os::now_ns();
@@ -258,13 +258,13 @@ TEST(regions, barriers_in_a_row_cost_one_question) {
 TEST(regions, absent_pages_are_asked_about_again_after_a_barrier) {
   fake_backend os;
   regions r(os, {0, 1});
-  r.read(base, 1);
+  r.read({base, 1});
   os.node_of_page[at(base)] = 1;
-  r.read(base, 1);
+  r.read({base, 1});
   EXPECT_EQ(r.node_of(base), place_unknown);
   wait_for_look();
   r.look_again();
-  r.read(base, 1);
+  r.read({base, 1});
   EXPECT_EQ(r.node_of(base), 1);
 }
 
@@ -288,7 +288,7 @@ TEST(regions, remember_until_what_was_known_has_changed) {
   r.remember(name, 1, r.changes());
   EXPECT_EQ(r.remembered_node(name), 1);
   os.node_of_page[at(base + 100 * page)] = 0;
-  r.read(base + 100 * page, page);
+  r.read({base + 100 * page, page});
   r.placed(base, 8 * page, 1);
   r.placed(base + 8 * page, 8 * page, 0);
   r.placed(base + 200 * page, page, place_unknown);
@@ -309,7 +309,7 @@ TEST(regions, remember_nothing_of_what_a_barrier_has_forgotten) {
   regions r(os, {0, 1});
   const std::uint64_t page = r.page_bytes(), name = remembered::name(base, 8 * page);
   for (std::uint64_t p = 0; p < 8; p++) os.node_of_page[at(base + p * page)] = 0;
-  r.read(base, 8 * page);
+  r.read({base, 8 * page});
   r.remember(name, 0, r.changes());
   wait_for_look();
   r.look_again();

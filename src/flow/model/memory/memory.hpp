@@ -66,13 +66,17 @@ class regions {
   void for_each_part(std::uintptr_t, std::uint64_t bytes, F&& f) const {
     f(bytes, place_unknown);
   }
+  template <class F>
+  void for_each_part(const rows& r, F&& f) const {
+    for (std::uint64_t row = 0; row < r.count; row++) f(row, r.width, place_unknown);
+  }
   std::uint64_t changes() const { return 1; }
   int remembered_node(std::uint64_t) const { return place_unknown; }
   void remember(std::uint64_t, int, std::uint64_t) {}
   std::size_t page_bytes() const { return 4096; }
-  void read(std::uintptr_t, std::uint64_t) {}
-  void before_write(std::uintptr_t, std::uint64_t, bool) {}
-  void written(const rows&, int) {}
+  bool read(const rows&) { return false; }
+  bool before_write(const rows&, bool) { return false; }
+  bool written(const rows&, int) { return false; }
 };
 
 struct misplaced_page {};
