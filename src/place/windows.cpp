@@ -227,9 +227,21 @@ std::size_t windows::place_known(std::vector<member>& tasks, std::size_t from) {
   return left;
 }
 
+// From here on all are like one before. A window of few tasks that are all alike says little.
+std::size_t windows::end_of_new(const taken& t) const {
+  std::vector<std::pair<std::uint64_t, std::size_t>> by_signature;
+  by_signature.reserve(t.tasks.size());
+  for (std::size_t i = 0; i < t.tasks.size(); i++) by_signature.emplace_back(t.tasks[i].signature, i);
+  std::sort(by_signature.begin(), by_signature.end());
+  std::size_t end = t.kept + least_tasks_per_worker * static_cast<std::size_t>(workers_);
+  for (std::size_t i = 0; i < by_signature.size(); i++)
+    if (i == 0 || by_signature[i].first != by_signature[i - 1].first) end = std::max(end, by_signature[i].second + 1);
+  return end;
+}
+
 // Beside those that are known already.
 void windows::set_later_apart(taken& t) {
-  const std::size_t left = place_known(t.tasks, t.kept), most = std::max(t.most, t.kept + 1);
+  const std::size_t left = place_known(t.tasks, t.kept), most = std::min(std::max(t.most, t.kept + 1), end_of_new(t));
   if (left <= most) return;
   const auto first = t.tasks.begin() + static_cast<std::ptrdiff_t>(most);
   t.later.assign(first, t.tasks.end());

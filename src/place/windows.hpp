@@ -122,6 +122,7 @@ class windows {
   void leave_out(flow::frame&, flow::ready_list& ready);
   void let_go(flow::ready_list& ready);
   void place_all(taken&, flow::ready_list& ready);
+  std::size_t end_of_new(const taken&) const;
   void set_later_apart(taken&);
   std::size_t place_known(std::vector<member>&, std::size_t from);
   std::size_t ask_about(taken&);
