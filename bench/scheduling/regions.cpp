@@ -42,7 +42,7 @@ void look_up(regions& r, std::uintptr_t memory, const char* how) {
       ns_each(1'000'000,
               [&](std::uintptr_t i) { r.for_each_part(memory + i % (gib / page / 16) * 16 * page, 16 * page, add); }),
       ns_each(100, [&](std::uintptr_t) { r.for_each_part(memory, gib, add); }),
-      ns_each(1'000'000, [&](std::uintptr_t i) { r.read(memory + i % (gib / page / 16) * 16 * page, 16 * page); }));
+      ns_each(1'000'000, [&](std::uintptr_t i) { r.read({memory + i % (gib / page / 16) * 16 * page, 16 * page}); }));
 }
 
 // Of 16 x 16 tiles, whose tasks name their neighbours, too.

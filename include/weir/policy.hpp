@@ -132,13 +132,6 @@ class task_window {
     bool is_new = false;      // nobody has written most of what it writes
   };
 
-  task_window(std::vector<task_view> tasks, bool cut) : cut_(cut), tasks_(std::move(tasks)) {
-    nodes_.assign(tasks_.size(), -1);
-    cost_ns_.assign(tasks_.size(), 0);
-    bytes_.assign(tasks_.size(), 0);
-    own_memory_.resize(tasks_.size());
-    kept_from_ = tasks_.size();
-  }
   std::size_t size() const { return tasks_.size(); }
   const task_view& task(std::size_t i) const { return tasks_[i]; }
   // What tasks of its function took; of one none of which has finished, what it takes to read as much as it names.
@@ -174,7 +167,8 @@ class task_window {
 
  private:
   friend class place::window_builder;
-  bool cut_;
+  task_window() = default;
+  bool cut_ = false;
   std::uint64_t (*clock_)() = nullptr;
   std::vector<task_view> tasks_;
   std::vector<std::uint64_t> cost_ns_, bytes_;

@@ -3,7 +3,6 @@
 
 #include "place/concentration.hpp"
 #include "place/test_task.hpp"
-#include "place/window_builder.hpp"
 
 #include <memory>
 #include <string>
@@ -135,7 +134,7 @@ TEST_F(choosing, says_what_it_has_planned) {
     EXPECT_TRUE(joins(*tasks.back()));
     frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
   }
-  task_window w = window_builder(v.seen(), &known, frames, {}, false).take();
+  task_window w = window_of(v, known, frames, false);
   asked.object->created(w);
   std::vector<int> tasks_of_node(4, 0);
   for (std::size_t i = 0; i < w.size(); i++) tasks_of_node.at(static_cast<std::size_t>(w.node(i)))++;
@@ -156,7 +155,7 @@ TEST_F(choosing, a_window_that_names_nothing_with_a_place_is_judged_by_what_was_
     frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
   }
   lies(0, 64, memory::place_unknown);
-  task_window w = window_builder(v.seen(), &known, frames, {}, false).take();
+  task_window w = window_of(v, known, frames, false);
   ASSERT_TRUE(w.bonds().empty());
   asked.object->created(w);
   EXPECT_EQ(asked.object->explanation().find("follow their data"), std::string::npos) << asked.object->explanation();
@@ -172,7 +171,7 @@ TEST_F(choosing, a_window_that_lies_well_by_now_is_let_go) {
     frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
   }
   for (int n = 0; n < 4; n++) lies(16 * static_cast<std::uint64_t>(n), 16, n);
-  task_window w = window_builder(v.seen(), &known, frames, {}, false).take();
+  task_window w = window_of(v, known, frames, false);
   asked.object->created(w);
   EXPECT_EQ(asked.object->window(), 0u);
   EXPECT_NE(asked.object->explanation().find("follow their data"), std::string::npos) << asked.object->explanation();
@@ -193,7 +192,7 @@ TEST_F(choosing, who_creates_while_a_window_is_judged_is_not_confused) {
     asked.object->begin(v.seen());
     for (const auto& t : tasks) EXPECT_TRUE(joins(*t));
     std::thread creates([&] { while (joins(*later)) {} });
-    task_window w = window_builder(v.seen(), &known, frames, {}, false).take();
+    task_window w = window_of(v, known, frames, false);
     asked.object->created(w);
     creates.join();
     ASSERT_EQ(asked.object->explanation().find("follow their data"), std::string::npos)
@@ -212,7 +211,7 @@ TEST_F(choosing, few_tasks_that_leave_memory_are_no_verdict) {
       EXPECT_TRUE(joins(*tasks.back()));
       frames.push_back(tasks.back()->of_function(lasting_6_us).get());
     }
-    task_window w = window_builder(v.seen(), &known, frames, {}, true).take();
+    task_window w = window_of(v, known, frames, true);
     asked.object->created(w);
     return w.moves_memory();
   };

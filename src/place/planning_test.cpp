@@ -3,7 +3,6 @@
 
 #include "partition/partition.hpp"
 #include "place/test_task.hpp"
-#include "place/window_builder.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -36,9 +35,7 @@ class planned : public testing::Test {
   task_window divided(const std::vector<test_task*>& tasks) {
     std::vector<flow::frame*> frames;
     for (test_task* const t : tasks) frames.push_back(t->of_function(lasting_1_ms).get());
-    window_builder builder(v.seen(), &known, frames, {}, true);
-    builder.set_clock(clock);
-    task_window w = builder.take();
+    task_window w = window_of(v, known, frames, true, clock);
     asked.object->created(w);
     return w;
   }

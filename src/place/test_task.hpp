@@ -2,6 +2,7 @@
 #pragma once
 
 #include "place/place.hpp"
+#include "place/window_builder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -190,5 +191,13 @@ class test_view {
   std::map<std::string, chosen> policies_;
   int node_, worker_ = 0;
 };
+
+inline task_window window_of(test_view& v, memory::regions& known, const std::vector<flow::frame*>& tasks, bool cut,
+                             std::uint64_t (*clock)() = nullptr) {
+  window_builder builder(v.seen(), &known);
+  builder.set_clock(clock);
+  for (flow::frame* const f : tasks) builder.add({{{f}}});
+  return builder.take(cut);
+}
 
 }  // namespace weir::place

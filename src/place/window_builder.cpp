@@ -10,21 +10,11 @@
 namespace weir::place {
 namespace {
 
-std::vector<task_view> views_of(const std::vector<flow::frame*>& frames, const memory::regions* known) {
-  std::vector<task_view> all;
-  all.reserve(frames.size());
-  for (flow::frame* const f : frames) all.emplace_back(*f, known);
-  return all;
-}
-
 double local_ns_per_byte(const policy_machine& m) {
   double least = m.read(0, 0);
   for (int n = 1; n < m.nodes; n++) least = std::min(least, m.read(n, n));
   return least / policy_machine::line_bytes;
 }
-
-// Of a task, as in stencils. Fewer: links are copied once or twice more.
-constexpr std::size_t usual_sources = 3;
 
 // Tasks, some 100 ns each, of which a task of four accesses has its first four lines in no cache.
 constexpr std::size_t tasks_fetched_ahead = 8;
@@ -49,15 +39,23 @@ writer writer_of(flow::version& v) {
 
 }  // namespace
 
-window_builder::numbers::numbers(const std::vector<flow::frame*>& frames) : frames_(frames) {
-  const std::size_t slots = std::bit_ceil(std::max<std::size_t>(2 * frames.size(), 2));
-  shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots));
-  number_.resize(slots, 0);
-  for (std::uint32_t i = 0; i < frames.size(); i++) {
-    std::size_t s = slot_of(frames[i]);
-    while (number_[s] != 0) s = (s + 1) % slots;
-    number_[s] = i + 1;
-  }
+void window_builder::numbers::add(const flow::frame* f) {
+  frames_.push_back(f);
+  if (2 * frames_.size() > number_.size()) return grow();
+  put(static_cast<std::uint32_t>(frames_.size() - 1));
+}
+
+void window_builder::numbers::put(std::uint32_t i) {
+  const std::size_t mask = number_.size() - 1;
+  std::size_t s = slot_of(frames_[i]);
+  while (number_[s] != 0) s = (s + 1) & mask;
+  number_[s] = i + 1;
+}
+
+void window_builder::numbers::grow() {
+  number_.assign(std::max(least_slots, 2 * number_.size()), 0);
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(number_.size()));
+  for (std::uint32_t i = 0; i < frames_.size(); i++) put(i);
 }
 
 int window_builder::numbers::of(const flow::frame* f) const {
@@ -68,15 +66,32 @@ int window_builder::numbers::of(const flow::frame* f) const {
   }
 }
 
-window_builder::window_builder(const policy_machine& m, memory::regions* known,
-                               const std::vector<flow::frame*>& frames, const std::vector<int>& nodes, bool cut)
-    : known_(known), ns_per_byte_(local_ns_per_byte(m)), numbers_(frames), made_(views_of(frames, known), cut) {
-  std::copy(nodes.begin(), nodes.end(), made_.nodes_.begin());
-  made_.links_.reserve(usual_sources * frames.size());
-  for (std::uint32_t i = 0; i < frames.size(); i++) {
-    if (i + tasks_fetched_ahead < frames.size()) prefetch(frames[i + tasks_fetched_ahead]);
-    add_all_of(i, *frames[i]);
+window_builder::window_builder(const policy_machine& m, memory::regions* known)
+    : known_(known), ns_per_byte_(local_ns_per_byte(m)) {}
+
+bool window_builder::add(std::span<const member> tasks) {
+  all_have_places_ = true;
+  for (std::size_t i = 0; i < tasks.size(); i++) {
+    if (i + tasks_fetched_ahead < tasks.size()) prefetch(tasks[i + tasks_fetched_ahead].frame);
+    add_one(*tasks[i].frame, tasks[i].node);
   }
+  return all_have_places_;
+}
+
+void window_builder::end_at(std::size_t tasks) {
+  made_.tasks_.erase(made_.tasks_.begin() + static_cast<std::ptrdiff_t>(tasks), made_.tasks_.end());
+  made_.nodes_.resize(tasks);
+  made_.bytes_.resize(tasks);
+  made_.cost_ns_.resize(tasks);
+  made_.own_memory_.resize(tasks);
+  while (!made_.links_.empty() && made_.links_.back().to >= tasks) made_.links_.pop_back();
+  while (!made_.bonds_.empty() && made_.bonds_.back().task >= tasks) made_.bonds_.pop_back();
+}
+
+task_window window_builder::take(bool cut) {
+  made_.cut_ = cut;
+  made_.kept_from_ = made_.size();
+  return std::move(made_);
 }
 
 std::uint64_t bytes_named(flow::frame& f) {
@@ -88,9 +103,14 @@ std::uint64_t bytes_named(flow::frame& f) {
   return bytes;
 }
 
-void window_builder::add_all_of(std::uint32_t task, flow::frame& f) {
-  made_.bytes_[task] = bytes_named(f);
-  made_.cost_ns_[task] = cost_of(f);
+void window_builder::add_one(flow::frame& f, int node) {
+  const auto task = static_cast<std::uint32_t>(made_.size());
+  numbers_.add(&f);
+  made_.tasks_.emplace_back(f, known_);
+  made_.nodes_.push_back(node);
+  made_.bytes_.push_back(bytes_named(f));
+  made_.cost_ns_.push_back(cost_of(f));
+  made_.own_memory_.emplace_back();
   const bool on_own_memory = flow::names_user_memory(&f);
   if (on_own_memory) made_.own_memory_[task] = {flow::place_of_most(&f), dealing::page_of(&f)};
   std::uint64_t there = 0, awaited = 0;
@@ -131,6 +151,7 @@ void window_builder::add_places(std::uint32_t task, flow::frame& f) {
     if (node >= 0) made_.bonds_.push_back({task, node, reads && writes ? 2 * bytes : bytes, true});
     written += writes ? bytes : 0;
     unplaced += writes && node == detail::node_unknown ? bytes : 0;
+    all_have_places_ &= node != detail::node_unknown;
   });
   made_.own_memory_[task].is_new = 2 * unplaced > written;
 }

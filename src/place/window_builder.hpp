@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -15,16 +16,26 @@ std::uint64_t bytes_named(flow::frame&);
 
 class window_builder {
  public:
-  // Matched tasks, none of which runs. `nodes`: where the first ones were placed by the window before. O(accesses and
-  // parts), some 20 ns each.
-  window_builder(const policy_machine&, memory::regions* known, const std::vector<flow::frame*>& frames,
-                 const std::vector<int>& nodes, bool cut);
+  window_builder(const policy_machine&, memory::regions* known);
   // For task_window::now_ns(); null: it stands still.
   void set_clock(std::uint64_t (*now_ns)()) { made_.clock_ = now_ns; }
-  task_window take() { return std::move(made_); }
+
+  struct member {
+    flow::frame* frame;  // matched, and does not run
+    int node = -1;       // where it was placed by the window before
+  };
+  // In the order of their creation. False: some name memory of the program's own that nobody has written yet.
+  // O(accesses and parts), some 20 ns each.
+  bool add(std::span<const member>);
+  std::size_t size() const { return made_.size(); }
+  bool is(std::size_t task, const member& m) const { return &made_.task(task).frame() == m.frame && made_.node(task) == m.node; }
+  // The first ones alone, and no others.
+  void end_at(std::size_t tasks);
+  // `cut`: task_window::is_cut(). Once.
+  task_window take(bool cut);
 
  private:
-  void add_all_of(std::uint32_t task, flow::frame&);
+  void add_one(flow::frame&, int node);
   // Whether the version is still to be written.
   bool add_source(std::uint32_t task, flow::version&, std::uint64_t bytes);
   void add_places(std::uint32_t task, flow::frame&);
@@ -33,21 +44,25 @@ class window_builder {
   // Of frames, which must outlive it, by address: open addressing, half full at most.
   class numbers {
    public:
-    explicit numbers(const std::vector<flow::frame*>& frames);
+    void add(const flow::frame*);
     int of(const flow::frame*) const;  // -1: it is none of them
 
    private:
+    static constexpr std::size_t least_slots = 64;
     std::size_t slot_of(const flow::frame* f) const {
       return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(f) >> 6) * 0x9e3779b97f4a7c15u >> shift_);
     }
-    const std::vector<flow::frame*>& frames_;
-    unsigned shift_;
+    void put(std::uint32_t i);
+    void grow();
+    std::vector<const flow::frame*> frames_;
+    unsigned shift_ = 64;
     std::vector<std::uint32_t> number_;  // + 1; 0: free
   };
 
   memory::regions* const known_;
   const double ns_per_byte_;  // to read it at home
-  const numbers numbers_;
+  bool all_have_places_ = true;  // of those that are added at once
+  numbers numbers_;
   std::unordered_map<const flow::frame*, std::uint32_t> first_of_group_;
   task_window made_;
 };

@@ -5,6 +5,7 @@
 #include "place/window_builder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <mutex>
 #include <new>
@@ -29,6 +30,13 @@ constexpr std::uint64_t pause_ns = 500'000;
 // Who looks has come by then, or has found something else. Longer: workers that are idle beside tasks, if so.
 constexpr std::uint64_t head_start_ns = 20'000;
 
+// At a time, ahead of the plan. More: a worker that could run what becomes ready meanwhile. Fewer: more looks for such.
+constexpr std::size_t tasks_looked_at = 16;
+constexpr std::size_t most_seen_ahead = ~std::size_t{0};
+
+// Who looks at tasks ahead looks for others so often. Longer: more is left when the window is due.
+constexpr std::uint64_t watch_ns = 20'000;
+
 // Over all pairs of nodes with workers.
 double mean_far_ns_per_byte(const policy_machine& m) {
   double sum = 0;
@@ -48,6 +56,8 @@ double mean_far_ns_per_byte(const policy_machine& m) {
 windows::windows(policy& p, const policy_machine& m, bool chooses)
     : policy_(p), machine_(m), chooses_(chooses), far_ns_per_byte_(mean_far_ns_per_byte(m)), most_(p.window()),
       going_to_(static_cast<std::size_t>(m.nodes) + 1) {}
+
+windows::~windows() = default;
 
 // Whether it is the first to name what it writes. Of data that is guessed: a task that only writes is.
 bool windows::names_new(flow::frame& f, flow::frame* parts) {
@@ -184,6 +194,8 @@ bool windows::plan(flow::ready_list& ready) {
   taken t = take();
   const bool any = !t.tasks.empty();
   if (any) place_all(t, ready);
+  ahead_.reset();
+  seen_ahead_.store(0, std::memory_order_relaxed);
   planning_.store(false, std::memory_order_release);
   return any;
 }
@@ -258,16 +270,61 @@ std::size_t windows::ask_about(taken& t) {
   return placed;
 }
 
-std::size_t windows::ask_policy(taken& t) {
-  std::vector<flow::frame*> frames;
-  std::vector<int> nodes;
-  for (const member& m : t.tasks) {
-    frames.push_back(m.frame);
-    nodes.push_back(m.node);
+// Of those that were looked at ahead, as long as they are the same still.
+window_builder& windows::built(const taken& t) {
+  const auto same = [&](std::size_t i) { return i < t.tasks.size() && ahead_->is(i, {t.tasks[i].frame, t.tasks[i].node}); };
+  std::size_t seen = 0;
+  while (ahead_ != nullptr && seen < ahead_->size() && same(seen)) seen++;
+  if (ahead_ == nullptr || seen == 0) begin_to_build();
+  ahead_->end_at(seen);
+  std::vector<window_builder::member> others;
+  for (std::size_t i = seen; i < t.tasks.size(); i++) others.push_back({t.tasks[i].frame, t.tasks[i].node});
+  ahead_->add(others);
+  return *ahead_;
+}
+
+void windows::begin_to_build() {
+  ahead_ = std::make_unique<window_builder>(machine_, user_memory_);
+  ahead_->set_clock(clock_);
+}
+
+bool windows::look_ahead(std::uint64_t now_ns, int who, std::uint64_t& look_again_ns) {
+  const std::size_t size = std::min(size_.load(std::memory_order_relaxed), wanted());
+  const std::size_t seen = seen_ahead_.load(std::memory_order_relaxed);
+  if (waits_ || size <= seen) return false;
+  if (size - seen >= tasks_looked_at) return look_ahead_now(who);
+  if (who != watcher_.load(std::memory_order_relaxed)) return false;
+  look_again_ns = std::min(look_again_ns, now_ns + watch_ns);
+  return false;
+}
+
+// No more than that at a time, for who looks is idle, and something else may become ready.
+bool windows::look_ahead_now(int who) {
+  if (planning_.exchange(true, std::memory_order_acquire)) return false;
+  watcher_.store(who, std::memory_order_relaxed);
+  bool has_looked = false;
+  try {
+    if (ahead_ == nullptr) begin_to_build();
+    std::array<window_builder::member, tasks_looked_at> some;
+    std::size_t n = 0;
+    {
+      const std::lock_guard guard(lock_);
+      for (std::size_t i = ahead_->size(); i < tasks_of_it_.size() && n < some.size(); i++)
+        some[n++] = {tasks_of_it_[i].frame, tasks_of_it_[i].node};
+    }
+    const bool all_have_places = ahead_->add({some.data(), n});
+    seen_ahead_.store(chooses_ && !all_have_places ? most_seen_ahead : ahead_->size(), std::memory_order_relaxed);
+    has_looked = n != 0;
+  } catch (const std::bad_alloc&) {
+    ahead_.reset();
+    seen_ahead_.store(most_seen_ahead, std::memory_order_relaxed);
   }
-  window_builder builder(machine_, user_memory_, frames, nodes, t.cut);
-  builder.set_clock(clock_);
-  task_window w = builder.take();
+  planning_.store(false, std::memory_order_release);
+  return has_looked;
+}
+
+std::size_t windows::ask_policy(taken& t) {
+  task_window w = built(t).take(t.cut);
   show(policy_, w, said_);
   most_.store(policy_.window(), std::memory_order_relaxed);
   windows_.store(windows_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

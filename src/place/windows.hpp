@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace weir::place {
@@ -23,6 +24,7 @@ class windows {
   // Both must outlive it, and so must what is set.
   // `chooses`: the policy overrides joins().
   windows(policy&, const policy_machine&, bool chooses);
+  ~windows();
   void set_user_memory(memory::regions& known) { user_memory_ = &known; }
   void set_migration(memory::migration& m) { migration_ = &m; }
   // For task_window::now_ns(), which stands still until then.
@@ -78,6 +80,11 @@ class windows {
   // time; others return at once.
   bool plan(flow::ready_list& ready);
 
+  // By a worker with this number that has nothing else to do: a window that is not due yet is looked at as far as its
+  // tasks have come, so that less is left when it is. True: at some. Else `look_again_ns` becomes less if this one is
+  // to look for others.
+  bool look_ahead(std::uint64_t now_ns, int who, std::uint64_t& look_again_ns);
+
   // A plan wants memory of the program's own to go where its tasks are.
   bool memory_moves() const { return memory_moves_.load(std::memory_order_relaxed); }
 
@@ -122,6 +129,9 @@ class windows {
   void leave_out(flow::frame&, flow::ready_list& ready);
   void let_go(flow::ready_list& ready);
   void place_all(taken&, flow::ready_list& ready);
+  void begin_to_build();
+  window_builder& built(const taken&);
+  bool look_ahead_now(int who);
   std::size_t end_of_new(const taken&) const;
   void set_later_apart(taken&);
   std::size_t place_known(std::vector<member>&, std::size_t from);
@@ -172,6 +182,10 @@ class windows {
   atomic<bool> seen_all_{false};
   atomic<int> waiting_{0};
   atomic<bool> planning_{false};
+  // Of the window that is open: its first tasks. Belongs to who has set planning_.
+  std::unique_ptr<window_builder> ahead_;
+  atomic<std::size_t> seen_ahead_{0};  // so many, or more than there ever are: no others before it is due
+  atomic<int> watcher_{-1};            // who looks for others
   atomic<bool> news_{true};  // the next task to be held is the first one
 };
 

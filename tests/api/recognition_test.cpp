@@ -203,6 +203,28 @@ TEST(recognised_tasks, are_none_unless_the_policy_wants_that) {
   EXPECT_EQ(s.recognised_tasks, 0u);
 }
 
+// All iterations are there before anybody can make a plan: that is of the first one.
+TEST(recognised_tasks, are_all_but_the_first_iteration_of_a_window_that_is_late) {
+  runtime rt({.workers = 4, .policy = "partition-window", .machine = several_nodes});
+  std::vector<data<long>> blocks;
+  for (int i = 0; i < 32; i++) blocks.push_back(rt.make_data(std::vector<long>{i}));
+  std::atomic<bool> all_are_there{false};
+  std::atomic<int> busy{0};
+  for (int i = 0; i < 4; i++)
+    rt.spawn([&] {
+      busy++;
+      while (!all_are_there) std::this_thread::yield();
+    });
+  while (busy < 4) std::this_thread::yield();
+  for (int t = 0; t < 20; t++)
+    for (std::size_t i = 0; i < 32; i++)
+      rt.spawn(in(blocks[(i + 1) % 32]), inout(blocks[i]), [](auto from, auto to) { to[0] += from[0]; });
+  all_are_there = true;
+  rt.wait();
+  EXPECT_EQ(rt.stats().window_tasks, 32u);
+  EXPECT_EQ(rt.stats().recognised_tasks, 19u * 32);
+}
+
 // Places tasks on the node of their name, and remembers where that lies which the task "reads" has in common with
 // others.
 class by_name final : public policy {

@@ -243,7 +243,10 @@ bool simulation::plan_window(int worker, std::uint64_t& look_again_ns) {
   place::windows* const windows = scheduler_.windows();
   if (windows == nullptr) return false;
   const int idle = std::max(scheduler_.sleep.searching(), 0) + std::max(scheduler_.sleep.sleeping(), 0);
-  if (!windows->is_due(now_ns_, idle, look_again_ns)) return false;
+  if (!windows->is_due(now_ns_, idle, look_again_ns)) {
+    while (windows->look_ahead(now_ns_, worker, look_again_ns)) continue;
+    return false;
+  }
   if (!scheduler_.is_near_window(queues(worker)) && windows->waits_for_nearer(now_ns_, look_again_ns)) return false;
   const bool is_near = windows->created_on() == queues(worker).node;
   flow::ready_list ready;

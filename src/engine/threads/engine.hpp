@@ -250,6 +250,7 @@ class engine {
   // Likewise, by this worker.
   bool is_to_plan(slot&, std::uint64_t& look_again_ns);
   bool plan_window(slot&);
+  bool look_ahead(slot&, std::uint64_t& look_again_ns);
   // Where many waited for one version (telling.cpp).
   [[gnu::noinline]] void finish_large(slot&);
   void tell_rest(slot&);

@@ -95,6 +95,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
         continue;
       }
     }
+    if (look_ahead(s, window_due_ns)) continue;
     if (round % 8 == 0 && waiting_.anybody_sleeps() && nobody_busy() && quiescent()) notify_waiters();
     if (d.what != what::look_again && windows_ != nullptr) d = d.until(window_due_ns);
     if (d.what == what::look_again) pause_spinning(s, round);

@@ -18,6 +18,12 @@ bool engine::is_to_plan(slot& s, std::uint64_t& look_again_ns) {
   return scheduler_.is_near_window(s.queues) || !windows_->waits_for_nearer(os::now_ns(), look_again_ns);
 }
 
+// It goes on being counted as searching, for what it does is short.
+bool engine::look_ahead(slot& s, std::uint64_t& look_again_ns) {
+  return windows_ != nullptr && scheduler_.is_near_window(s.queues) &&
+         windows_->look_ahead(os::now_ns(), s.index(), look_again_ns);
+}
+
 // By a worker that has nothing else to do, and is not counted as searching meanwhile.
 bool engine::plan_window(slot& s) {
   const std::uint64_t begin_ns = os::now_ns();
