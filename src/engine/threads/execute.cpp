@@ -165,11 +165,13 @@ void engine::run_one(slot& s, frame* f) {
   s.depth++;
   f->state.store(detail::frame_state::running, std::memory_order_relaxed);
   const char* cause = watched_ ? run_watched(s, f) : run_body(s, f);
-  if (f->unusual == frame::of_graph) {
-    graphs::complete(s.flow, f, cause);
-    s.recorded.add(1);
-  } else if (f->has_no_data()) {
-    flow::free_frame(s.flow, f);
+  if (f->has_no_data()) {
+    if (f->unusual == frame::of_graph) {
+      graphs::complete(s.flow, f, cause);
+      s.recorded.add(1);
+    } else {
+      flow::free_frame(s.flow, f);
+    }
   } else {
     scheduler_.has_run(q, f);
     const flow::traffic bytes = flow::complete(s.flow, f, cause);
