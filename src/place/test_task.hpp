@@ -41,6 +41,7 @@ class test_task {
     const std::size_t bytes = detail::align_up(
         detail::closure_offset(static_cast<unsigned>(versions), static_cast<unsigned>(accesses), 64), 64);
     ground_.kind = detail::version_kind::ground;
+    ground_.waiters.store(flow::version::published_mark(), std::memory_order_relaxed);
     frame_ = new (std::aligned_alloc(64, bytes)) flow::frame();
     frame_->versions = static_cast<std::uint16_t>(versions);
     frame_->accesses = static_cast<std::uint16_t>(accesses);
