@@ -89,6 +89,9 @@ void window_builder::end_at(std::size_t tasks) {
 }
 
 task_window window_builder::take(bool cut) {
+  // Of one that none had finished of when it was added, one may have by now.
+  for (std::size_t i = 0; i < made_.size(); i++)
+    if (const std::uint64_t ns = functions_[i]->typical_ns.load(std::memory_order_relaxed); ns != 0) made_.cost_ns_[i] = ns;
   made_.cut_ = cut;
   made_.kept_from_ = made_.size();
   return std::move(made_);
@@ -108,8 +111,11 @@ void window_builder::add_one(flow::frame& f, int node) {
   numbers_.add(&f);
   made_.tasks_.emplace_back(f, known_);
   made_.nodes_.push_back(node);
-  made_.bytes_.push_back(bytes_named(f));
-  made_.cost_ns_.push_back(cost_of(f));
+  const std::uint64_t bytes_of_it = bytes_named(f);
+  made_.bytes_.push_back(bytes_of_it);
+  functions_.push_back(f.ops);
+  made_.cost_ns_.push_back(
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(bytes_of_it) * ns_per_byte_)));
   made_.own_memory_.emplace_back();
   const bool on_own_memory = flow::names_user_memory(&f);
   if (on_own_memory) made_.own_memory_[task] = {flow::place_of_most(&f), dealing::page_of(&f)};
@@ -139,6 +145,8 @@ bool window_builder::add_source(std::uint32_t task, flow::version& v, std::uint6
     made_.links_.push_back({static_cast<std::uint32_t>(from), task, bytes});
   else if (const int node = flow::placed_node(*w.of_version); node >= 0)
     made_.bonds_.push_back({task, node, bytes});
+  else
+    all_have_places_ = false;
   return true;
 }
 
@@ -154,11 +162,6 @@ void window_builder::add_places(std::uint32_t task, flow::frame& f) {
     all_have_places_ &= node != detail::node_unknown;
   });
   made_.own_memory_[task].is_new = 2 * unplaced > written;
-}
-
-std::uint64_t window_builder::cost_of(flow::frame& f) const {
-  if (const std::uint64_t ns = f.ops->typical_ns.load(std::memory_order_relaxed); ns != 0) return ns;
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(bytes_named(f)) * ns_per_byte_));
 }
 
 }  // namespace weir::place

@@ -24,12 +24,13 @@ class window_builder {
     flow::frame* frame;  // matched, and does not run
     int node = -1;       // where it was placed by the window before
   };
-  // In the order of their creation. False: some name memory of the program's own that nobody has written yet.
-  // O(accesses and parts), some 20 ns each.
+  // In the order of their creation. False: of some it may be known later where what they name lies: memory of the
+  // program's own that nobody has written yet, or that a task is to write which has no place. O(accesses and parts),
+  // some 20 ns each.
   bool add(std::span<const member>);
   std::size_t size() const { return made_.size(); }
   bool is(std::size_t task, const member& m) const { return &made_.task(task).frame() == m.frame && made_.node(task) == m.node; }
-  // The first ones alone, and no others.
+  // The first ones alone. No others can be added then.
   void end_at(std::size_t tasks);
   // `cut`: task_window::is_cut(). Once.
   task_window take(bool cut);
@@ -39,7 +40,6 @@ class window_builder {
   // Whether the version is still to be written.
   bool add_source(std::uint32_t task, flow::version&, std::uint64_t bytes);
   void add_places(std::uint32_t task, flow::frame&);
-  std::uint64_t cost_of(flow::frame&) const;
 
   // Of frames, which must outlive it, by address: open addressing, half full at most.
   class numbers {
@@ -62,6 +62,7 @@ class window_builder {
   memory::regions* const known_;
   const double ns_per_byte_;  // to read it at home
   bool all_have_places_ = true;  // of those that are added at once
+  std::vector<const detail::task_ops*> functions_;
   numbers numbers_;
   std::unordered_map<const flow::frame*, std::uint32_t> first_of_group_;
   task_window made_;

@@ -31,8 +31,10 @@ constexpr std::uint64_t pause_ns = 500'000;
 constexpr std::uint64_t head_start_ns = 20'000;
 
 // At a time, ahead of the plan. More: a worker that could run what becomes ready meanwhile. Fewer: more looks for such.
+// A task on more bytes than these is the last one: the system may be asked about each of their pages.
 constexpr std::size_t tasks_looked_at = 16;
-constexpr std::size_t most_seen_ahead = ~std::size_t{0};
+constexpr std::uint64_t bytes_looked_at = std::uint64_t{1} << 20;
+constexpr std::size_t all_tasks = ~std::size_t{0};
 
 // Who looks at tasks ahead looks for others so often. Longer: more is left when the window is due.
 constexpr std::uint64_t watch_ns = 20'000;
@@ -138,7 +140,12 @@ bool windows::is_due(std::uint64_t now_ns, int idle, std::uint64_t& look_again_n
   look_again_ns = never_ns;
   if (const std::size_t again = chooses_ && wanted() == 0 ? policy_.window() : 0; again != 0)
     most_.store(again, std::memory_order_relaxed);
-  if (size_.load(std::memory_order_relaxed) == 0 || planning_.load(std::memory_order_relaxed)) return false;
+  const busy others = busy_.load(std::memory_order_relaxed);
+  if (size_.load(std::memory_order_relaxed) == 0 || others == busy::planning) return false;
+  if (others == busy::looking) {
+    look_again_ns = now_ns + watch_ns;
+    return false;
+  }
   if (is_full() || seen_all_.load(std::memory_order_relaxed) || cut_.load(std::memory_order_relaxed)) return true;
   if (!holds_any()) return false;
   if (idle >= workers_ && waiting_.load(std::memory_order_relaxed) > 0) return true;
@@ -189,14 +196,20 @@ windows::taken windows::take() {
   return t;
 }
 
+bool windows::begins(busy what) {
+  busy nobody = busy::no;
+  return busy_.load(std::memory_order_relaxed) == busy::no &&
+         busy_.compare_exchange_strong(nobody, what, std::memory_order_acquire, std::memory_order_relaxed);
+}
+
 bool windows::plan(flow::ready_list& ready) {
-  if (planning_.exchange(true, std::memory_order_acquire)) return false;
+  if (!begins(busy::planning)) return false;
   taken t = take();
   const bool any = !t.tasks.empty();
   if (any) place_all(t, ready);
   ahead_.reset();
   seen_ahead_.store(0, std::memory_order_relaxed);
-  planning_.store(false, std::memory_order_release);
+  busy_.store(busy::no, std::memory_order_release);
   return any;
 }
 
@@ -270,15 +283,18 @@ std::size_t windows::ask_about(taken& t) {
   return placed;
 }
 
-// Of those that were looked at ahead, as long as they are the same still.
+// From what was looked at ahead, if these are the first tasks still: some may have been recognised since.
 window_builder& windows::built(const taken& t) {
-  const auto same = [&](std::size_t i) { return i < t.tasks.size() && ahead_->is(i, {t.tasks[i].frame, t.tasks[i].node}); };
-  std::size_t seen = 0;
-  while (ahead_ != nullptr && seen < ahead_->size() && same(seen)) seen++;
-  if (ahead_ == nullptr || seen == 0) begin_to_build();
-  ahead_->end_at(seen);
+  const std::size_t seen = ahead_ != nullptr ? std::min(ahead_->size(), t.tasks.size()) : 0;
+  std::size_t same = 0;
+  while (same < seen && ahead_->is(same, {t.tasks[same].frame, t.tasks[same].node})) same++;
+  if (same < seen || seen == 0) {
+    begin_to_build();
+    same = 0;
+  }
+  if (same < ahead_->size()) ahead_->end_at(same);
   std::vector<window_builder::member> others;
-  for (std::size_t i = seen; i < t.tasks.size(); i++) others.push_back({t.tasks[i].frame, t.tasks[i].node});
+  for (std::size_t i = same; i < t.tasks.size(); i++) others.push_back({t.tasks[i].frame, t.tasks[i].node});
   ahead_->add(others);
   return *ahead_;
 }
@@ -293,34 +309,54 @@ bool windows::look_ahead(std::uint64_t now_ns, int who, std::uint64_t& look_agai
   const std::size_t seen = seen_ahead_.load(std::memory_order_relaxed);
   if (waits_ || size <= seen) return false;
   if (size - seen >= tasks_looked_at) return look_ahead_now(who);
-  if (who != watcher_.load(std::memory_order_relaxed)) return false;
-  look_again_ns = std::min(look_again_ns, now_ns + watch_ns);
+  if (who == watcher_.load(std::memory_order_relaxed) && grows(size, now_ns))
+    look_again_ns = std::min(look_again_ns, now_ns + watch_ns);
   return false;
 }
 
-// No more than that at a time, for who looks is idle, and something else may become ready.
+// Or has done so a moment ago.
+bool windows::grows(std::size_t size, std::uint64_t now_ns) {
+  if (size_watched_.exchange(size, std::memory_order_relaxed) != size)
+    watched_since_ns_.store(now_ns, std::memory_order_relaxed);
+  return now_ns < watched_since_ns_.load(std::memory_order_relaxed) + pause_ns;
+}
+
 bool windows::look_ahead_now(int who) {
-  if (planning_.exchange(true, std::memory_order_acquire)) return false;
+  if (!begins(busy::looking)) return false;
   watcher_.store(who, std::memory_order_relaxed);
   bool has_looked = false;
   try {
     if (ahead_ == nullptr) begin_to_build();
-    std::array<window_builder::member, tasks_looked_at> some;
-    std::size_t n = 0;
-    {
-      const std::lock_guard guard(lock_);
-      for (std::size_t i = ahead_->size(); i < tasks_of_it_.size() && n < some.size(); i++)
-        some[n++] = {tasks_of_it_[i].frame, tasks_of_it_[i].node};
-    }
-    const bool all_have_places = ahead_->add({some.data(), n});
-    seen_ahead_.store(chooses_ && !all_have_places ? most_seen_ahead : ahead_->size(), std::memory_order_relaxed);
-    has_looked = n != 0;
+    has_looked = look_at_some();
   } catch (const std::bad_alloc&) {
-    ahead_.reset();
-    seen_ahead_.store(most_seen_ahead, std::memory_order_relaxed);
+    look_at_none();
   }
-  planning_.store(false, std::memory_order_release);
+  busy_.store(busy::no, std::memory_order_release);
   return has_looked;
+}
+
+// Who looks is idle, and something else may become ready: it is a few. A policy that chooses whether there is a plan at
+// all decides by where memory lies, and is shown what is known of that when it is due.
+bool windows::look_at_some() {
+  std::array<window_builder::member, tasks_looked_at> some;
+  std::size_t n = 0;
+  {
+    const std::lock_guard guard(lock_);
+    for (std::size_t i = ahead_->size(); i < tasks_of_it_.size() && n < some.size(); i++)
+      some[n++] = {tasks_of_it_[i].frame, tasks_of_it_[i].node};
+  }
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < n; i++)
+    if ((bytes += bytes_named(*some[i].frame)) >= bytes_looked_at) n = i + 1;
+  const bool all_have_places = ahead_->add({some.data(), n});
+  if (chooses_ && !all_have_places) look_at_none();
+  else seen_ahead_.store(ahead_->size(), std::memory_order_relaxed);
+  return n != 0;
+}
+
+void windows::look_at_none() {
+  ahead_.reset();
+  seen_ahead_.store(all_tasks, std::memory_order_relaxed);
 }
 
 std::size_t windows::ask_policy(taken& t) {

@@ -80,6 +80,9 @@ class windows {
   // time; others return at once.
   bool plan(flow::ready_list& ready);
 
+  bool has_unseen() const {
+    return size_.load(std::memory_order_relaxed) > seen_ahead_.load(std::memory_order_relaxed);
+  }
   // By a worker with this number that has nothing else to do: a window that is not due yet is looked at as far as its
   // tasks have come, so that less is left when it is. True: at some. Else `look_again_ns` becomes less if this one is
   // to look for others.
@@ -131,7 +134,10 @@ class windows {
   void place_all(taken&, flow::ready_list& ready);
   void begin_to_build();
   window_builder& built(const taken&);
+  bool grows(std::size_t size, std::uint64_t now_ns);
   bool look_ahead_now(int who);
+  bool look_at_some();
+  void look_at_none();
   std::size_t end_of_new(const taken&) const;
   void set_later_apart(taken&);
   std::size_t place_known(std::vector<member>&, std::size_t from);
@@ -181,11 +187,15 @@ class windows {
   atomic<bool> cut_{false};
   atomic<bool> seen_all_{false};
   atomic<int> waiting_{0};
-  atomic<bool> planning_{false};
-  // Of the window that is open: its first tasks. Belongs to who has set planning_.
+  enum class busy : std::uint8_t { no, looking, planning };
+  atomic<busy> busy_{busy::no};  // what somebody does to a window, one at a time
+  bool begins(busy);
+  // Of the window that is open: its first tasks. Belongs to who is busy.
   std::unique_ptr<window_builder> ahead_;
   atomic<std::size_t> seen_ahead_{0};  // so many, or more than there ever are: no others before it is due
   atomic<int> watcher_{-1};            // who looks for others
+  atomic<std::size_t> size_watched_{0};
+  atomic<std::uint64_t> watched_since_ns_{0};  // that it is this
   atomic<bool> news_{true};  // the next task to be held is the first one
 };
 

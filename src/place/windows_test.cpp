@@ -88,12 +88,17 @@ TEST_F(looked_at_ahead, says_what_has_no_place) {
 // Sees windows of 100, and remembers what they were.
 class watching final : public policy {
  public:
+  explicit watching(bool knows = false) : knows_(knows) {}
+  bool recognises() const override { return knows_; }
   std::size_t window() const override { return 100; }
   void created(task_window& w) override {
     seen.push_back(described(w));
     for (std::size_t i = 0; i < w.size(); i++) w.place(i, static_cast<int>(i % 4));
   }
   std::vector<std::string> seen;
+
+ private:
+  const bool knows_;
 };
 
 TEST_F(looked_at_ahead, a_window_is_seen_as_it_would_be) {
@@ -124,6 +129,37 @@ TEST_F(looked_at_ahead, a_window_is_seen_as_it_would_be) {
     }
     ASSERT_EQ(policy.seen.size(), 1u);
     seen.push_back(policy.seen[0]);
+  }
+  EXPECT_EQ(seen[1], seen[0]);
+}
+
+// Tasks that were looked at are recognised before the window is due, and are not in it.
+TEST_F(looked_at_ahead, what_is_known_by_now_is_not_in_the_window) {
+  make_chain(130);
+  std::vector<std::string> seen;
+  for (const bool ahead : {false, true}) {
+    watching policy(true);
+    policy.begin(v.seen());
+    windows open(policy, v.seen(), false);
+    open.set_user_memory(known);
+    flow::ready_list ready;
+    std::uint64_t look_again_ns = windows::never_ns;
+    const auto add = [&](std::size_t i, std::uint64_t like) {
+      windows::mark(*frames[i]);
+      open.add(*frames[i], (like + 1) << recognition::place_bits, 0, ready);
+      while (ahead && open.look_ahead(1000 * i, 0, look_again_ns)) continue;
+    };
+    for (std::size_t i = 0; i < 64; i++) add(i, i);
+    EXPECT_TRUE(open.plan(ready));
+    for (std::size_t i = 64; i < frames.size(); i++) add(i, i % 3 == 0 ? i - 64 : i);
+    EXPECT_TRUE(open.plan(ready));
+    for (std::size_t i = 66; i < frames.size(); i += 3)
+      EXPECT_EQ(flow::placed_node(*frames[i]), static_cast<int>((i - 64) % 4));
+    EXPECT_EQ(open.so_far().recognised, 22u);
+    EXPECT_EQ(open.so_far().tasks, 64u + 44);
+    ASSERT_EQ(policy.seen.size(), 2u);
+    seen.push_back(policy.seen[1]);
+    for (flow::frame* const f : frames) flow::set_affinity(*f, detail::node_unknown);
   }
   EXPECT_EQ(seen[1], seen[0]);
 }

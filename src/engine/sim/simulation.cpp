@@ -244,7 +244,7 @@ bool simulation::plan_window(int worker, std::uint64_t& look_again_ns) {
   if (windows == nullptr) return false;
   const int idle = std::max(scheduler_.sleep.searching(), 0) + std::max(scheduler_.sleep.sleeping(), 0);
   if (!windows->is_due(now_ns_, idle, look_again_ns)) {
-    while (windows->look_ahead(now_ns_, worker, look_again_ns)) continue;
+    while (scheduler_.is_near_window(queues(worker)) && windows->look_ahead(now_ns_, worker, look_again_ns)) continue;
     return false;
   }
   if (!scheduler_.is_near_window(queues(worker)) && windows->waits_for_nearer(now_ns_, look_again_ns)) return false;

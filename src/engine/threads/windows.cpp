@@ -20,7 +20,7 @@ bool engine::is_to_plan(slot& s, std::uint64_t& look_again_ns) {
 
 // It goes on being counted as searching, for what it does is short.
 bool engine::look_ahead(slot& s, std::uint64_t& look_again_ns) {
-  return windows_ != nullptr && scheduler_.is_near_window(s.queues) &&
+  return windows_ != nullptr && windows_->has_unseen() && scheduler_.is_near_window(s.queues) &&
          windows_->look_ahead(os::now_ns(), s.index(), look_again_ns);
 }
 
