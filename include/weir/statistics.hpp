@@ -65,8 +65,8 @@ struct statistics {
   std::uint64_t peak_buffer_bytes = 0;                       // of all nodes together, same precision
   std::uint64_t live_buffer_bytes = 0;
   std::vector<worker_statistics> by_worker = {};
-  // Where the policy places tasks in windows: how many it has seen, tasks in them, and how long it took to place
-  // those, while others ran tasks; and tasks that went where one like them had been placed.
+  // Where the policy places tasks in windows: how many it has seen, tasks in them, how long it took to place those
+  // beyond what was looked at while they came; and tasks that went where one like them had been placed.
   std::uint64_t windows = 0;
   std::uint64_t window_tasks = 0;
   std::uint64_t planning_ns = 0;

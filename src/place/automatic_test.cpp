@@ -84,6 +84,14 @@ class choosing : public testing::Test {
     known.placed(array + first_page * page(), pages * page(), node);
   }
   bool joins(test_task& t) { return asked.object->joins(task_view(*t.get(), &known)); }
+  // Tasks that update pages 0 to 63.
+  void all_join() {
+    for (std::uint64_t p = 0; p < 64; p++) {
+      tasks.push_back(updates(p));
+      EXPECT_TRUE(joins(*tasks.back()));
+      frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
+    }
+  }
   void is_placed(test_task& t) {
     asked.object->place(task_view(*t.get(), &known), {0, 0, nullptr});
   }
@@ -92,6 +100,8 @@ class choosing : public testing::Test {
   test_view v{machine::synthetic(4, 1)};
   detail::task_ops lasting_1_ms{nullptr, nullptr}, lasting_6_us{nullptr, nullptr};
   chosen asked = parse("auto");
+  std::vector<std::unique_ptr<test_task>> tasks;
+  std::vector<flow::frame*> frames;
 };
 
 TEST_F(choosing, tasks_on_memory_of_one_node_are_seen_together) {
@@ -127,13 +137,7 @@ TEST_F(choosing, what_is_new_waits_for_nothing) {
 
 TEST_F(choosing, says_what_it_has_planned) {
   lies(0, 64, 2);
-  std::vector<std::unique_ptr<test_task>> tasks;
-  std::vector<flow::frame*> frames;
-  for (std::uint64_t p = 0; p < 64; p++) {
-    tasks.push_back(updates(p));
-    EXPECT_TRUE(joins(*tasks.back()));
-    frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
-  }
+  all_join();
   task_window w = window_of(v, known, frames, false);
   asked.object->created(w);
   std::vector<int> tasks_of_node(4, 0);
@@ -147,13 +151,7 @@ TEST_F(choosing, says_what_it_has_planned) {
 
 TEST_F(choosing, a_window_that_names_nothing_with_a_place_is_judged_by_what_was_seen) {
   lies(0, 64, 2);
-  std::vector<std::unique_ptr<test_task>> tasks;
-  std::vector<flow::frame*> frames;
-  for (std::uint64_t p = 0; p < 64; p++) {
-    tasks.push_back(updates(p));
-    EXPECT_TRUE(joins(*tasks.back()));
-    frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
-  }
+  all_join();
   lies(0, 64, memory::place_unknown);
   task_window w = window_of(v, known, frames, false);
   ASSERT_TRUE(w.bonds().empty());
@@ -163,13 +161,7 @@ TEST_F(choosing, a_window_that_names_nothing_with_a_place_is_judged_by_what_was_
 
 TEST_F(choosing, a_window_that_lies_well_by_now_is_let_go) {
   lies(0, 64, 2);
-  std::vector<std::unique_ptr<test_task>> tasks;
-  std::vector<flow::frame*> frames;
-  for (std::uint64_t p = 0; p < 64; p++) {
-    tasks.push_back(updates(p));
-    EXPECT_TRUE(joins(*tasks.back()));
-    frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
-  }
+  all_join();
   for (int n = 0; n < 4; n++) lies(16 * static_cast<std::uint64_t>(n), 16, n);
   task_window w = window_of(v, known, frames, false);
   asked.object->created(w);
@@ -180,12 +172,7 @@ TEST_F(choosing, a_window_that_lies_well_by_now_is_let_go) {
 
 TEST_F(choosing, who_creates_while_a_window_is_judged_is_not_confused) {
   lies(0, 64, 2);
-  std::vector<std::unique_ptr<test_task>> tasks;
-  std::vector<flow::frame*> frames;
-  for (std::uint64_t p = 0; p < 64; p++) {
-    tasks.push_back(updates(p));
-    frames.push_back(tasks.back()->of_function(lasting_1_ms).get());
-  }
+  all_join();
   const std::unique_ptr<test_task> later = updates(0);
   for (int i = 0; i < 300; i++) {
     asked = parse("auto");
@@ -204,14 +191,14 @@ TEST_F(choosing, who_creates_while_a_window_is_judged_is_not_confused) {
 TEST_F(choosing, few_tasks_that_leave_memory_are_no_verdict) {
   lies(0, 16, 2);
   const auto shown = [&](std::uint64_t count) {
-    std::vector<std::unique_ptr<test_task>> tasks;
-    std::vector<flow::frame*> frames;
+    std::vector<std::unique_ptr<test_task>> few;
+    std::vector<flow::frame*> of_few;
     for (std::uint64_t i = 0; i < count; i++) {
-      tasks.push_back(updates(i % 16));
-      EXPECT_TRUE(joins(*tasks.back()));
-      frames.push_back(tasks.back()->of_function(lasting_6_us).get());
+      few.push_back(updates(i % 16));
+      EXPECT_TRUE(joins(*few.back()));
+      of_few.push_back(few.back()->of_function(lasting_6_us).get());
     }
-    task_window w = window_of(v, known, frames, true);
+    task_window w = window_of(v, known, of_few, true);
     asked.object->created(w);
     return w.moves_memory();
   };

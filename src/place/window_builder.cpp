@@ -90,8 +90,10 @@ void window_builder::end_at(std::size_t tasks) {
 
 task_window window_builder::take(bool cut) {
   // Of one that none had finished of when it was added, one may have by now.
-  for (std::size_t i = 0; i < made_.size(); i++)
-    if (const std::uint64_t ns = functions_[i]->typical_ns.load(std::memory_order_relaxed); ns != 0) made_.cost_ns_[i] = ns;
+  for (std::size_t i = 0; i < made_.size(); i++) {
+    const std::uint64_t ns = functions_[i]->typical_ns.load(std::memory_order_relaxed);
+    if (ns != 0) made_.cost_ns_[i] = ns;
+  }
   made_.cut_ = cut;
   made_.kept_from_ = made_.size();
   return std::move(made_);

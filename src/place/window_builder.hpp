@@ -29,7 +29,9 @@ class window_builder {
   // some 20 ns each.
   bool add(std::span<const member>);
   std::size_t size() const { return made_.size(); }
-  bool is(std::size_t task, const member& m) const { return &made_.task(task).frame() == m.frame && made_.node(task) == m.node; }
+  bool is(std::size_t task, const member& m) const {
+    return &made_.task(task).frame() == m.frame && made_.node(task) == m.node;
+  }
   // The first ones alone. No others can be added then.
   void end_at(std::size_t tasks);
   // `cut`: task_window::is_cut(). Once.
