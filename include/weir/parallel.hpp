@@ -12,18 +12,22 @@
 //
 // Where things run. The range is cut into chunks, and the chunks into one contiguous part for each worker. The cut is
 // a function of the range's length, the grain and the number of workers, so it is the same each time. The caller runs
-// chunks as the worker that it is, or whose place it has, and so do workers that have nothing else to do. Each begins
-// with its own part: what one loop touches first is near in the next. Then it helps: with parts of its own node at
-// once, with those of other nodes if they have much more left than they began late. In a loop that touches memory
-// first (its bodies have page faults) other nodes are left alone until it has lasted four times as long as the
-// helper's own part, for help would move their pages for good. Workers are numbered node by node, so the parts of a
-// node are one contiguous piece, in proportion to its workers.
+// chunks as the worker that it is, or whose place it has, and so do workers that have nothing else to do, unless loops
+// with the same body are so short that the caller alone is faster. Each begins with its own part: what one loop touches
+// first is near in the next. Then it helps: with parts of its own node at once, with those of other nodes if they have
+// much more left than they began late. In a loop that touches memory first (its bodies have page faults) other nodes are
+// left alone until it has lasted four times as long as the helper's own part, for help would move their pages for good.
+// Workers are numbered node by node, so the parts of a node are one contiguous piece, in proportion to its workers.
 //
-// Cost. A loop that its caller runs alone some 0.15 us, and some 10 ns for each time that chunks are taken: one, then
-// twice as many each time, until few are left. Who looks for work comes at once, or, if loops with this body took
-// less than 1.75 us before, after 1.5; who sleeps has to be woken. On several nodes two system calls for
-// each worker. Each who comes counts as one task. 128 bytes a worker. Without a grain there are at most 64 chunks a
-// worker, and each begins at a multiple of up to 64 elements.
+// Cost. What loops with the same body took before decides whether others are called at once, or first the caller runs
+// what it can in the time that their coming would cost: so loops that are short are run by their caller alone, for some
+// 0.2 us more than the bodies take. Else who looks for work comes at once, and who sleeps has to be woken; some 10 ns for
+// each time that chunks are taken: one, then twice as many each time, until few are left. On several nodes two system
+// calls for each worker. Each who comes counts as one task. 128 bytes a worker. Without a grain there are at most 64
+// chunks a worker, and each begins at a multiple of up to 64 elements.
+//
+// Bodies that wait for each other, if there are more chunks than workers: loop_options::concurrent. Without it they may
+// wait for ever.
 //
 // Errors. A reversed range is a usage_error, and nothing was run. If a body throws, chunks that have not started are left
 // out and task_failed is thrown, as by scope::wait(), for one of those that threw; its cause() is what was thrown. In a
@@ -62,6 +66,9 @@ struct loop_options {
   std::size_t grain = 0;
   weir::distribution distribution = weir::distribution::nodes;
   const char* name = nullptr;  // of its tasks; not copied. Null: "parallel_for" or "parallel_reduce"
+  // Bodies wait for what those of other chunks do. Then others are called before the first one, and nobody takes a chunk
+  // before it has done the last one. No more of them may wait than there are workers.
+  bool concurrent = false;
 };
 
 namespace detail {
@@ -135,6 +142,7 @@ struct cut_range {
 inline loop_shape shape_of(runtime& rt, std::uint64_t elements, const loop_options& o) {
   const bool by_node = o.distribution == distribution::nodes && rt.nodes() > 1;
   loop_shape s = loop_shape::of(elements, o.grain, rt.workers(), by_node);
+  s.concurrent = o.concurrent;
   if (s.chunks < s.workers) s.by_node = false;  // some workers have no part
   return s;
 }
@@ -172,7 +180,11 @@ template <class T, class Combine>
 class reduction {
  public:
   reduction(std::uint64_t chunks, T identity, const Combine& combine)
-      : result_(std::move(identity)), combine_(combine), halves_(static_cast<std::size_t>(chunks)), one_is_there_(new atomic<std::uint8_t>[static_cast<std::size_t>(chunks)]) {}
+      : result_(std::move(identity)),
+        combine_(combine),
+        count_(static_cast<std::size_t>(chunks)),
+        halves_(new half[count_]),
+        one_is_there_(new atomic<std::uint8_t>[count_]) {}
 
   // value_of(chunk) for first <= chunk < last.
   template <class ValueOf>
@@ -190,17 +202,26 @@ class reduction {
   template <class ValueOf>
   T combined(std::uint64_t first, std::uint64_t chunks, const ValueOf& value_of) const {
     if (chunks == 1) return value_of(first);
-    T left = combined(first, chunks / 2, value_of);
-    return std::invoke(combine_, std::move(left), combined(first + chunks / 2, chunks / 2, value_of));
+    if (chunks == 2) return pair(first, value_of);
+    T left = chunks == 4 ? pair(first, value_of) : combined(first, chunks / 2, value_of);
+    const std::uint64_t middle = first + chunks / 2;
+    return std::invoke(combine_, std::move(left),
+                       chunks == 4 ? pair(middle, value_of) : combined(middle, chunks / 2, value_of));
+  }
+  // Without a call: one would cost as much as a short chunk.
+  template <class ValueOf>
+  [[gnu::always_inline]] T pair(std::uint64_t first, const ValueOf& value_of) const {
+    T left = value_of(first);
+    return std::invoke(combine_, std::move(left), value_of(first + 1));
   }
 
   // The result of so many chunks, a power of two, of which `left` is the first.
   void put(std::size_t left, std::size_t chunks, T value) {
     halves_[left].emplace(std::move(value));
-    for (std::size_t distance = chunks; distance < halves_.size(); distance *= 2) {
+    for (std::size_t distance = chunks; distance < count_; distance *= 2) {
       left &= ~distance;
       const std::size_t right = left + distance;
-      if (right >= halves_.size()) continue;  // none: the left half is a pair's result as it is
+      if (right >= count_) continue;  // none: the left half is a pair's result as it is
       if (one_is_there_[right].exchange(1, std::memory_order_acq_rel) == 0) return;
       *halves_[left] = std::invoke(combine_, std::move(*halves_[left]), std::move(*halves_[right]));
       halves_[right].reset();
@@ -208,9 +229,23 @@ class reduction {
     result_ = std::invoke(combine_, std::move(result_), std::move(*halves_[0]));
   }
 
+  // Not touched before there is a result: the memory would only be filled.
+  class number {
+   public:
+    number() {}
+    void emplace(T value) { value_ = value; }
+    T& operator*() { return value_; }
+    void reset() {}
+
+   private:
+    T value_;
+  };
+  using half = std::conditional_t<std::is_arithmetic_v<T>, number, std::optional<T>>;
+
   T result_;
   const Combine& combine_;
-  std::vector<std::optional<T>> halves_;
+  const std::size_t count_;
+  const std::unique_ptr<half[]> halves_;
   const std::unique_ptr<atomic<std::uint8_t>[]> one_is_there_;  // by pair
 };
 

@@ -27,12 +27,14 @@ constexpr unsigned patience_pauses = 32768;
 // The same for one that has not come: some 40 to 160 us, in which who sleeps is mostly woken.
 constexpr unsigned patience_to_come_pauses = 4096;
 constexpr unsigned most_pauses = 64;  // between two looks at the others' parts
-// To look for work is to look at queues of all others. Longer: ready tasks wait longer for who waits here. Shorter:
+// Then it looks into one other queue between any two pauses. Longer: ready tasks wait longer for who waits here. Shorter:
 // who waits for a moment only has misses all the time.
 constexpr unsigned pauses_before_look_for_work = 512;
 // This share of the time that the loop has lasted a helper waits before it looks at others at all, which slows them
 // down. More: uneven loops take longer. Less: even ones do.
 constexpr std::uint64_t share_to_wait = 32;
+// But at least what a look at all of them costs: a line each, from another node.
+constexpr std::uint64_t ns_to_look_at_part = 100;
 // In a loop that touches first. Longer: if it is uneven as well, it lasts longer. Shorter: pages of those who are
 // late, for instance because they have lost their CPUs, lie elsewhere for good.
 constexpr std::uint64_t patience_when_touching_first = 4;
@@ -47,8 +49,7 @@ loop_helper::loop_helper(const loop_work& l, loop_parts& parts, std::uint64_t wo
       worker_(worker),
       near_(worker),
       near_end_(worker + 1),
-      faults_(page_faults_of_this_thread()),
-      next_look_for_work_(pauses_before_look_for_work) {
+      faults_(page_faults_of_this_thread()) {
   const auto node_of = [&](std::uint64_t w) { return parts.runtime_.node_of_worker(static_cast<int>(w)); };
   const int node = node_of(worker);
   while (near_ > 0 && node_of(near_ - 1) == node) near_--;
@@ -66,7 +67,7 @@ void loop_helper::own_part_is_done() noexcept {
   touches_first_ = page_faults_of_this_thread() - faults_ > faults_by_accident;
   // Not before another thread began: clocks of emulated CPUs differ a little.
   const std::uint64_t now = std::max(now_ns(), parts_.began_ns_), lasted = now - parts_.began_ns_;
-  first_look_ns_ = now + lasted / share_to_wait;
+  first_look_ns_ = now + std::max(lasted / share_to_wait, ns_to_look_at_part * parts_.shape.workers);
   if (touches_first_) patient_until_ns_ = parts_.began_ns_ + patience_when_touching_first * lasted;
 }
 
@@ -100,16 +101,13 @@ std::uint64_t loop_helper::look_far() {
   const bool they_get_on = helped_ || left_ != left_before_;
   helped_ = false;
   left_before_ = std::exchange(left_, 0);
-  if (they_get_on) pauses_ = 1, waited_ = 0, next_look_for_work_ = pauses_before_look_for_work;
+  if (they_get_on) pauses_ = 1, waited_ = 0;
   return all_done;
 }
 
 // False: there is something else to do.
 bool loop_helper::waits() {
-  if (waited_ >= next_look_for_work_) {
-    if (!loop_may_wait(loop_)) return false;
-    next_look_for_work_ = 2 * waited_ + pauses_before_look_for_work;
-  }
+  if (waited_ >= pauses_before_look_for_work && !loop_may_wait(loop_)) return false;
   for (unsigned i = 0; i < pauses_; i++) cpu_pause();
   waited_ += pauses_;
   if (waited_ > patience_pauses && first_look_ns_ == 0) parts_.is_uneven_.store(1, std::memory_order_relaxed);

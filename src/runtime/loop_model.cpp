@@ -99,6 +99,29 @@ TEST(loop_model, in_a_task) {
   });
 }
 
+// What its caller has run alone nobody runs again, whichever worker it is.
+void in_a_task_that_begins_alone(bool has_time, int chunks, int worker) {
+  runtime rt({0, 1});
+  rt.begins_loops_alone = true;
+  rt.has_time_alone = has_time;
+  elements all(chunks);
+  beside_workers(rt, {0, 1}, [&] {
+    scope s(rt);
+    rt.add(s, worker, [&] {
+      parallel_for(rt, 0, chunks, [&](int i) { all.visit(i); }, {.grain = 1});
+      all.expect_once();
+    });
+    s.wait();
+  });
+}
+TEST(loop_model, that_its_caller_begins_alone) {
+  expect_passes([] { in_a_task_that_begins_alone(false, 4, 0); });
+  expect_passes([] { in_a_task_that_begins_alone(false, 5, 1); });
+}
+TEST(loop_model, that_its_caller_runs_alone) {
+  expect_passes([] { in_a_task_that_begins_alone(true, 4, 1); });
+}
+
 // While a body waits its worker executes what there is, but no other chunk of the same loop.
 TEST(loop_model, whose_bodies_wait) {
   expect_passes([] {

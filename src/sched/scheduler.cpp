@@ -53,7 +53,7 @@ class scheduler::view final : public surroundings {
   int slots() const override { return all_.slot_count(); }
   bool anything_shared() const override { return !all_.central_.empty(); }
   bool anything_required_here() const override { return all_.anything_required_of(self_); }
-  bool anything_sent() const override { return !self_.nothing_pushed(); }
+  bool anything_sent() const override { return !self_.nothing_pushed() || self_.bell_says() != self_.bell_before_look; }
   bool has_tasks(int slot) const override { return all_.slot(slot).has_tasks(); }
   bool node_holds_tasks(int node) const override { return all_.node_holds_tasks(node); }
   bool offers(int worker) const override { return all_.offers_.offers(worker); }
@@ -75,7 +75,7 @@ class scheduler::view final : public surroundings {
 
 scheduler::scheduler(const machine::description& m, std::vector<int> node_of_worker, place::chosen p,
                      std::uint64_t spin_ns, const tuning& tuned)
-    : sleep(static_cast<int>(node_of_worker.size())),
+    : sleep(static_cast<int>(node_of_worker.size()), m.node_count() > 1),
       machine_(m),
       near_(m, node_of_worker),
       nodes_(m.nodes.size()),
@@ -376,6 +376,7 @@ bool scheduler::node_holds_tasks(int node) const {
 
 decision scheduler::step(slot_queues& self, std::uint64_t now_ns) {
   const moment at{now_ns, self.node};
+  self.bell_before_look = self.bell_says();
   if (self.seen_by != nullptr) self.seen_by->begins(self.hunts, at);
   const decision d = self.hunts.step(*self.sees, at);
   if (self.seen_by != nullptr) self.seen_by->ends(self.hunts, d);

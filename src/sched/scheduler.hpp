@@ -71,10 +71,15 @@ struct alignas(cache_line_bytes) slot_queues {
   bool took_required = false;                 // the last time that it asked: something else comes next
   bool runs_small_tasks = false;              // guests: did so in the place that it has, when it left that last
   creator_claim<> claim;                          // workers: of a thread that creates tasks on their CPU
+  const atomic<std::uint32_t>* bell = nullptr;  // workers: it says something new when all are wanted that search
+  std::uint32_t bell_heard = 0;                 // what it said when this one came the last time
+  std::uint32_t bell_before_look = 0;           // what it said when the last look at others began
   atomic<int> place{-1};                      // guests: the worker whose place it has, or keeps; -1: none
 
   // How far its thread has got, with whatever it does.
   std::uint64_t progress() const { return finished.read() + spawned.read(); }
+  std::uint32_t bell_says() const { return bell != nullptr ? bell->load(std::memory_order_acquire) : 0; }
+  bool bell_rings() const { return bell_says() != bell_heard; }
   bool nothing_pushed() const { return pushed.empty() && pushed_urgent.empty(); }
   bool has_tasks() const { return !normal.empty() || !nothing_urgent() || !pushed.empty(); }
   // Its own thread only. What it has made itself, the most urgent first, and the newest of those.
@@ -183,6 +188,7 @@ class scheduler {
   }
   // See thief.hpp; by the time that the engine tells.
   frame* steal(slot_queues& self, thief::reach how, std::uint64_t now_ns) {
+    self.bell_before_look = self.bell_says();
     frame* const f = counted(self, self.hunts.steal(*self.sees, how, {now_ns, self.node}));
     if (const int w = self.hunts.take_wakes(); w >= 0) sleep.wake(w);
     return f;
@@ -190,6 +196,9 @@ class scheduler {
   decision step(slot_queues& self, std::uint64_t now_ns);
   bool any_work_for(slot_queues& self, thief::counting what, std::uint64_t now_ns, bool with_left = true) {
     return self.hunts.any_work(*self.sees, what, with_left, {now_ns, self.node});
+  }
+  bool any_work_in(slot_queues& self, int& place, std::uint64_t now_ns) {
+    return self.hunts.any_work_in(*self.sees, place, {now_ns, self.node});
   }
   // A worker's own queues are empty; it begins to look elsewhere.
   void starts_to_steal(slot_queues& self) {

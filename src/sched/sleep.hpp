@@ -31,9 +31,11 @@ class sleep_control {
   using word = typename Atomics::template atomic<std::uint32_t>;
 
  public:
-  explicit sleep_control(int workers)
+  // `far_apart`: workers on several nodes, so each one's word has a line for itself.
+  explicit sleep_control(int workers, bool far_apart = false)
       : workers_(workers),
-        words_(std::make_unique<word[]>(static_cast<std::size_t>(workers))),
+        distance_(far_apart ? cache_line_bytes / sizeof(word) : 1),
+        words_(std::make_unique<word[]>(static_cast<std::size_t>(workers) * distance_)),
         keepers_(std::make_unique<keeper_of_place[]>(static_cast<std::size_t>(workers))) {
     WEIR_ASSERT(workers > 0 && workers <= 32767);
   }
@@ -77,7 +79,7 @@ class sleep_control {
   void wake_all() {
     Atomics::fence(std::memory_order_seq_cst);
     for (int w = 0; w < workers_; w++)
-      if (!claim(w) && is(words_[w].load(std::memory_order_relaxed), kept)) Atomics::wake_one(words_[w]);
+      if (!claim(w) && is(word_of(w).load(std::memory_order_relaxed), kept)) Atomics::wake_one(word_of(w));
   }
 
   // ---- Workers.
@@ -97,19 +99,19 @@ class sleep_control {
   // A searching worker with no task on its stack that has found nothing for some time: until stop_spinning() its place may
   // be borrowed, and it may look at queues, but take nothing. Both cost an operation on a line that hardly changes.
   void start_spinning(int worker) {
-    word& mine = words_[worker];
+    word& mine = word_of(worker);
     const std::uint32_t now = mine.load(std::memory_order_relaxed);
     WEIR_ASSERT(is(now, awake));
     mine.store(with(now, spinning), std::memory_order_release);
   }
   bool is_lent(int worker) const {
-    const std::uint32_t now = words_[worker].load(std::memory_order_relaxed);
+    const std::uint32_t now = word_of(worker).load(std::memory_order_relaxed);
     return is(now, lent) || is(now, kept);
   }
   // Blocks while the place is borrowed. On return the worker is searching.
   template <class AnyWorkLeft>
   void stop_spinning(int worker, AnyWorkLeft&& any_work_left) {
-    if (!moves(words_[worker], spinning, awake)) wait_until_awake(worker, any_work_left);
+    if (!moves(word_of(worker), spinning, awake)) wait_until_awake(worker, any_work_left);
   }
 
   // ---- Threads of the program that take the place of a worker which is not busy (README.md, "Lent places").
@@ -133,7 +135,7 @@ class sleep_control {
   // The borrower, which is busy, goes, and means to come back. Meanwhile the worker counts as busy; but its own thread looks
   // now and then, and takes the place if the keeper was away all the time since it looked last.
   void keep(int worker, keeper& me) {
-    word& its = words_[worker];
+    word& its = word_of(worker);
     const std::uint32_t now = its.load(std::memory_order_relaxed);
     WEIR_ASSERT(is(now, lent) || is(now, kept) || is(now, recalled));
     if (is(now, lent)) {
@@ -147,7 +149,7 @@ class sleep_control {
   bool enter(int worker, keeper& me) {
     me.visits.store(me.visits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     Atomics::light_fence();
-    if (is(settled(words_[worker]), kept) && keepers_[worker].load(std::memory_order_relaxed) == &me) return true;
+    if (is(settled(word_of(worker)), kept) && keepers_[worker].load(std::memory_order_relaxed) == &me) return true;
     goes(me);
     return false;
   }
@@ -228,13 +230,13 @@ class sleep_control {
   // ---- Workers that have no thread, of an engine with a time of its own: the two halves of sleep() and doze().
 
   // True: everybody rests now. Who calls this looks at all queues afterwards.
-  bool begin_rest(int worker, bool may_lend) { return falls_asleep(words_[worker], may_lend ? asleep : waiting); }
+  bool begin_rest(int worker, bool may_lend) { return falls_asleep(word_of(worker), may_lend ? asleep : waiting); }
   // Its own thread is busy or searching, and does not spin.
-  bool is_awake(int worker) const { return is(words_[worker].load(std::memory_order_relaxed), awake); }
-  bool is_resting(int worker) const { return rests(words_[worker].load(std::memory_order_relaxed)); }
+  bool is_awake(int worker) const { return is(word_of(worker).load(std::memory_order_relaxed), awake); }
+  bool is_resting(int worker) const { return rests(word_of(worker).load(std::memory_order_relaxed)); }
   // It is searching, whoever ended its rest. Nothing is to borrow its place.
   void end_rest(int worker) {
-    word& mine = words_[worker];
+    word& mine = word_of(worker);
     const std::uint32_t now = state_of(mine.load(std::memory_order_relaxed));
     if (rests(now) && moves(mine, now, awake))
       state_.fetch_add(one_searching - one_sleeping, std::memory_order_relaxed);
@@ -249,20 +251,20 @@ class sleep_control {
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
     if (sleeping_in(state) != workers_ || searching_in(state) != 0) return false;
     for (int w = 0; w < workers_; w++)
-      if (!rests(words_[w].load(std::memory_order_relaxed))) return false;
+      if (!rests(word_of(w).load(std::memory_order_relaxed))) return false;
     return true;
   }
   // A borrower sleeps inside a task.
   bool a_borrower_sleeps() const {
     for (int w = 0; w < workers_; w++)
-      if (is(words_[w].load(std::memory_order_relaxed), lent_waiting)) return true;
+      if (is(word_of(w).load(std::memory_order_relaxed), lent_waiting)) return true;
     return false;
   }
   // While nobody calls anything else: the counts are those of the words, and nobody keeps a place that is not kept.
   bool is_valid() const {
     int resting = 0, places_kept = 0;
     for (int w = 0; w < workers_; w++) {
-      const std::uint32_t now = words_[w].load(std::memory_order_relaxed);
+      const std::uint32_t now = word_of(w).load(std::memory_order_relaxed);
       if (is(now, recalled)) return false;
       resting += rests(now) ? 1 : 0;
       places_kept += is(now, kept) ? 1 : 0;
@@ -317,6 +319,9 @@ class sleep_control {
     return false;
   }
 
+  word& word_of(int worker) { return words_[static_cast<std::size_t>(worker) * distance_]; }
+  const word& word_of(int worker) const { return words_[static_cast<std::size_t>(worker) * distance_]; }
+
   // Relaxed throughout: the fences make the order (README.md).
   // state_: [wake epoch : 32][searching + bias : 16][sleeping + bias : 16]. The bias keeps `searching`, which is below
   // zero for a moment now and then (README.md, "counts lag"), from borrowing from its neighbour.
@@ -336,7 +341,7 @@ class sleep_control {
 
   // Of a place that the caller has: lent, if it was kept, so that nobody else changes the word.
   word& in_hand(int worker) {
-    word& its = words_[worker];
+    word& its = word_of(worker);
     std::uint32_t now = its.load(std::memory_order_relaxed);
     WEIR_ASSERT(is(now, awake) || is(now, lent) || is(now, kept) || is(now, recalled));
     if (!is(now, kept) && !is(now, recalled)) return its;
@@ -370,7 +375,7 @@ class sleep_control {
 
   // The caller has fenced.
   bool claim(int worker) {
-    word& its = words_[worker];
+    word& its = word_of(worker);
     std::uint32_t now = its.load(std::memory_order_relaxed);
     if (!rests(now)) return false;
     while (!its.compare_exchange_weak(now, with(now, woken(now)), std::memory_order_acq_rel, std::memory_order_relaxed))
@@ -382,7 +387,7 @@ class sleep_control {
   }
 
   bool borrow_from(int worker, std::uint32_t from) {
-    word& its = words_[worker];
+    word& its = word_of(worker);
     std::uint32_t now = its.load(std::memory_order_relaxed);
     do {
       if (!is(now, from)) return false;
@@ -423,7 +428,7 @@ class sleep_control {
   template <class AnyWorkLeft>
   bool over_after_first_part(int worker, std::uint32_t resting, std::uint32_t before, AnyWorkLeft&& any_work_left,
                              std::uint32_t& left) {
-    word& mine = words_[worker];
+    word& mine = word_of(worker);
     const std::uint32_t asked = fence_.turn();
     for (std::uint32_t part = unsure_microseconds;; part *= 2) {
       part = std::min(part, left);
@@ -445,7 +450,7 @@ class sleep_control {
   // long as it is borrowed now and then its own thread comes after it and does what who falls asleep does.
   template <class AnyWorkLeft>
   void wait_until_awake(int worker, AnyWorkLeft&& any_work_left) {
-    word& mine = words_[worker];
+    word& mine = word_of(worker);
     std::uint32_t seen = mine.load(std::memory_order_acquire), visits = 0;
     for (std::uint32_t pause = unsure_microseconds; !is(seen, awake); pause = std::min(2 * pause, longest_tending_microseconds)) {
       Atomics::wait_for(mine, seen, pause);
@@ -477,7 +482,7 @@ class sleep_control {
   }
   // True: the keeper has not been inside since `visits` were read, and the place is its own thread's, which is searching.
   bool takes_back(int worker, std::uint32_t seen, bool quiet, std::uint32_t& visits) {
-    word& mine = words_[worker];
+    word& mine = word_of(worker);
     const word& its = keepers_[worker].load(std::memory_order_relaxed)->visits;
     const std::uint32_t before = std::exchange(visits, its.load(std::memory_order_relaxed));
     if (!quiet || visits != before || is_inside(visits)) return false;
@@ -502,7 +507,7 @@ class sleep_control {
   // back first. True: nobody was.
   template <class AnyWorkLeft>
   bool cancel(int worker, std::uint32_t resting, std::uint32_t before, AnyWorkLeft&& any_work_left) {
-    if (moves(words_[worker], resting, before)) {
+    if (moves(word_of(worker), resting, before)) {
       count_out(one_searching);
       return true;
     }
@@ -511,7 +516,10 @@ class sleep_control {
   }
 
   const int workers_;
-  const std::unique_ptr<word[]> words_;  // close together: wakers scan them, and they change only around a sleep
+  // On one node close together: wakers scan them. Who spins changes and reads its own all the time; where lines travel
+  // far, so do neighbours then for nothing.
+  const std::size_t distance_;
+  const std::unique_ptr<word[]> words_;
   const std::unique_ptr<keeper_of_place[]> keepers_;  // the last one
   typename Atomics::template atomic<int> kept_{0};
   shared_fence<Atomics> fence_;

@@ -55,7 +55,7 @@ class surroundings {
   virtual int slots() const = 0;
   virtual bool anything_shared() const = 0;
   virtual bool anything_required_here() const = 0;
-  virtual bool anything_sent() const = 0;  // to this worker
+  virtual bool anything_sent() const = 0;  // to this worker, or to all that search
   virtual bool has_tasks(int slot) const = 0;
   virtual bool node_holds_tasks(int node) const = 0;  // in queues of its own
   virtual bool offers(int worker) const = 0;

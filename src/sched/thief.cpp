@@ -185,29 +185,44 @@ std::uint64_t thief::first_pays_at_ns(const first_tasks& all, const sight& of, m
   return first;
 }
 
-// A worker that is not idle takes nothing that costs anything: no time has passed for it.
 bool thief::any_work(const surroundings& around, counting what, bool with_left, moment at) {
   if (around.anything_shared() || around.anything_required_here()) return true;
-  const neighbourhood& near = ground_->near;
-  const bool weighs = ground_->charges && what == counting::worth_it;
   // Who counts all may have lent its place meanwhile, and this is another thread's.
-  const bool is_busy = weighs && idle_since_ns_ == 0;
-  const auto pays_to_take = [&](const first_tasks& all, int worker) {
-    return is_busy ? pays_any(all, {}, {0, at.node}) : pays_any(all, look_at(around, worker, at), at);
-  };
-  for (int node = 0; node < near.nodes(); node++) {
-    if (!around.node_holds_tasks(node)) continue;
-    if (!weighs || node == at.node) return true;
-    if (pays_to_take(around.first_of_node(node), near.workers_of(node).front())) return true;
-  }
+  const bool weighs = ground_->charges && what == counting::worth_it;
+  const neighbourhood& near = ground_->near;
+  for (int node = 0; node < near.nodes(); node++)
+    if (any_in_containers(around, node, weighs, at)) return true;
   const int end = around.slots();
-  for (int i = with_left ? 0 : near.workers(); i < end; i++) {
-    if (!with_left && executes_elsewhere(around.place_of(i))) continue;
-    if (!around.has_tasks(i)) continue;
-    if (!weighs || i >= near.workers() || !far_from(at.node, i)) return true;
-    if (pays_to_take(around.first_of(i), i)) return true;
-  }
+  for (int i = with_left ? 0 : near.workers(); i < end; i++)
+    if ((with_left || !executes_elsewhere(around.place_of(i))) && any_in_slot(around, i, weighs, at)) return true;
   return false;
+}
+
+bool thief::any_work_in(const surroundings& around, int& place, moment at) {
+  if (around.anything_shared() || around.anything_required_here()) return true;
+  const int nodes = ground_->near.nodes(), here = place++;
+  if (here < nodes) return any_in_containers(around, here, ground_->charges, at);
+  const bool any = here - nodes < around.slots() && any_in_slot(around, here - nodes, ground_->charges, at);
+  if (place - nodes >= around.slots()) place = 0;
+  return any;
+}
+
+bool thief::any_in_containers(const surroundings& around, int node, bool weighs, moment at) {
+  if (!around.node_holds_tasks(node)) return false;
+  if (!weighs || node == at.node) return true;
+  return pays_to_take(around, around.first_of_node(node), ground_->near.workers_of(node).front(), at);
+}
+
+bool thief::any_in_slot(const surroundings& around, int slot, bool weighs, moment at) {
+  if (!around.has_tasks(slot)) return false;
+  if (!weighs || slot >= ground_->near.workers() || !far_from(at.node, slot)) return true;
+  return pays_to_take(around, around.first_of(slot), slot, at);
+}
+
+// A worker that is not idle takes nothing that costs anything: no time has passed for it.
+bool thief::pays_to_take(const surroundings& around, const first_tasks& all, int worker, moment at) {
+  if (idle_since_ns_ == 0) return pays_any(all, {}, {0, at.node});
+  return pays_any(all, look_at(around, worker, at), at);
 }
 
 std::uint64_t thief::next_theft_ns(const surroundings& around, moment at) {
@@ -318,6 +333,7 @@ frame* thief::steal_from_containers(surroundings& around, moment at) {
   const neighbourhood& near = ground_->near;
   if (ground_->charges) at.now_ns = since_idle(at);
   for (const int node : near.others(at.node)) {
+    if (around.anything_sent()) return nullptr;
     if (!around.node_holds_tasks(node)) continue;
     const int first = near.workers_of(node).front();  // it stands for its node
     frame* const f =
@@ -370,6 +386,7 @@ frame* thief::steal_from_far_level(surroundings& around, const std::vector<int>&
 frame* thief::steal_initial(surroundings& around, moment at) {
   const neighbourhood& near = ground_->near;
   for (const int node : near.others(at.node)) {
+    if (around.anything_sent()) return nullptr;
     if (!around.node_holds_tasks(node)) continue;
     sight& seen = look_at(around, near.workers_of(node).front(), at);
     const worth it(*this, seen, at);

@@ -94,6 +94,8 @@ class thief {
   // because the tasks of those who have it are small.
   enum class counting : std::uint8_t { worth_it, all };
   bool any_work(const surroundings&, counting, bool with_left, moment);
+  // The same, of what is worth it, in one place after the other: `place` from 0, and 0 again after the last one.
+  bool any_work_in(const surroundings&, int& place, moment);
   // When to look again at what waits on other nodes and is not worth it yet. never: nothing waits there.
   static constexpr std::uint64_t never = ~std::uint64_t{0};
   std::uint64_t next_theft_ns(const surroundings&, moment);
@@ -148,6 +150,9 @@ class thief {
   std::uint64_t pays_at_ns(const sight&, task_hint, std::size_t before, moment) const;
   std::uint64_t look_again_at_ns(const sight&, moment) const;
   bool pays_any(const first_tasks&, const sight&, moment) const;
+  bool pays_to_take(const surroundings&, const first_tasks&, int worker, moment);
+  bool any_in_containers(const surroundings&, int node, bool weighs, moment);
+  bool any_in_slot(const surroundings&, int slot, bool weighs, moment);
   std::uint64_t first_pays_at_ns(const first_tasks&, const sight&, moment) const;
 
   bool leaves_alone(const surroundings&, int victim, std::uint64_t watch_at_ns);

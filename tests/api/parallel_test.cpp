@@ -216,7 +216,7 @@ std::vector<int> workers_of_parts(runtime& rt, int chunks_each, std::vector<int>
         owner[static_cast<std::size_t>(begin / 10)] = static_cast<int>(w);
         everybody.pass();
       },
-      {.grain = 10});
+      {.grain = 10, .concurrent = true});
   opener.join();
   return owner;
 }
@@ -342,7 +342,7 @@ TEST(parallel_for, balances_uneven_bodies) {
       parallel_for(rt, 0, n, [&](int i) {
         if (i > 0) others++;
         else while (others < n - 1) std::this_thread::yield();
-      }, {.grain = grain});
+      }, {.grain = grain, .concurrent = true});
       EXPECT_EQ(others, n - 1);
     }
 }

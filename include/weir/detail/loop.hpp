@@ -14,6 +14,9 @@
 // those left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). A chunk costs some 5 ns to
 // take.
 //
+// Before others come the caller may begin alone: at the first chunk of its own part, and on to the next parts, round the
+// range. Then what it has run of any part is that part's beginning.
+//
 // Why all chunks are run: a server ends when it has seen all parts exhausted, and who calls the loop serves it, or
 // sleeps until somebody has. A body that throws ends it early, and so does the early end of the scope of the task that
 // called it: that is then thrown, for not all chunks were run.
@@ -30,6 +33,8 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <optional>
 #include <string>
 
 namespace weir::detail {
@@ -49,12 +54,13 @@ struct loop_shape {
   std::uint64_t workers;
   bool by_node;   // other nodes are left alone for a while; else all workers are neighbours
   bool by_chunk;  // the program says how long a chunk is: it is looked between any two whether the loop is left early
+  bool concurrent;  // chunks may wait for each other: who has begun one keeps no other from anybody
 
   static loop_shape of(std::uint64_t elements, std::uint64_t grain, int workers, bool by_node) {
     const auto w = static_cast<std::uint64_t>(workers);
     const bool given = grain != 0;
     if (!given) grain = aligned(divided_up(elements, chunks_per_worker * w));
-    return {elements, grain, divided_up(elements, grain), w, by_node, given};
+    return {elements, grain, divided_up(elements, grain), w, by_node, given, false};
   }
 
   // Where chunk `c` of `chunks`, or the last chunk, ends: in elements from the range's begin.
@@ -74,22 +80,52 @@ struct loop_shape {
   static std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0 ? 1 : 0); }
 };
 
+// A run of chunks.
+struct chunks_taken {
+  std::uint64_t first, last;
+  bool any() const { return first < last; }
+};
+
+// What the caller has begun alone. It starts where a part does, and goes round.
+class chunks_begun {
+ public:
+  explicit chunks_begun(std::uint64_t chunks) : chunks_(chunks) {}
+
+  void start_at(std::uint64_t first) { first_ = first; }
+  // At most so many.
+  chunks_taken take(std::uint64_t most) {
+    const std::uint64_t to_end = chunks_ - first_, begin = count_ < to_end ? first_ + count_ : count_ - to_end;
+    const std::uint64_t n = std::min(most, count_ < to_end ? to_end - count_ : chunks_ - count_);
+    count_ += n;
+    return {begin, begin + n};
+  }
+  std::uint64_t count() const { return count_; }
+  bool all() const { return count_ == chunks_; }
+  // Of a part, its first ones.
+  std::uint64_t of(std::uint64_t begin, std::uint64_t end) const {
+    const std::uint64_t before = begin >= first_ ? begin - first_ : chunks_ - first_ + begin;
+    return std::min(count_ - std::min(count_, before), end - begin);
+  }
+
+ private:
+  const std::uint64_t chunks_;
+  std::uint64_t first_ = 0, count_ = 0;
+};
+
 // The parts of a loop, and who has got how far.
 class loop_parts {
  public:
-  struct taken {
-    std::uint64_t first, last;
-    bool any() const { return first < last; }
-  };
+  using taken = chunks_taken;
 
-  loop_parts(const runtime& rt, const loop_shape& s) : shape(s), runtime_(rt), parts_(new part[s.workers]) {
+  loop_parts(const runtime& rt, const loop_shape& s, const chunks_begun& done)
+      : shape(s), runtime_(rt), parts_(new part[s.workers]) {
     std::uint32_t parts = 0;
     for (std::uint64_t w = 0; w < s.workers; w++) {
       part& p = parts_[w];
       p.first = s.part_begin(w);
-      p.next.store(p.first, std::memory_order_relaxed);
       p.end = s.part_begin(w + 1);
-      parts += p.size() != 0 ? 1 : 0;
+      p.next.store(p.first + done.of(p.first, p.end), std::memory_order_relaxed);
+      parts += p.left() != 0 ? 1 : 0;
     }
     if (!s.by_node) return;
     parts_left_.store(parts, std::memory_order_relaxed);
@@ -101,6 +137,7 @@ class loop_parts {
     part& p = parts_[worker];
     const std::uint64_t now = p.next.load(std::memory_order_relaxed);
     if (now >= p.end) return {0, 0};
+    if (shape.concurrent) most = 1;
     const std::uint64_t n = std::min(most, std::max((p.end - now) / (2 * shape.workers), std::uint64_t{1}));
     const std::uint64_t first = p.next.fetch_add(n, std::memory_order_relaxed), last = std::min(first + n, p.end);
     if (shape.by_node && last == p.end && first < last) parts_left_.fetch_sub(1, std::memory_order_relaxed);
@@ -162,7 +199,7 @@ class loop_helper {
   std::uint64_t left_ = 0, left_before_ = 0;  // chunks
   std::uint64_t faults_, first_look_ns_ = 0, patient_until_ns_ = 0;
   bool touches_first_ = false;
-  unsigned pauses_ = 1, waited_ = 0, next_look_for_work_;  // in pauses
+  unsigned pauses_ = 1, waited_ = 0;  // in pauses
   bool helped_ = false;
 };
 
@@ -171,32 +208,93 @@ class loop_helper {
 template <class Work, bool by_chunk>
 class loop : public loop_work {
  public:
+  // Others are called at once if there is a chunk for each at most, which may be long.
   loop(runtime& rt, const loop_shape& shape, const char* named, const Work& work)
-      : loop_work(ops_of_all, named, std::min(shape.workers, shape.chunks), shape.by_node),
+      : loop_work(ops_of_all, named, shape.elements, std::min(shape.workers, shape.chunks),
+                  !shape.concurrent && shape.chunks > shape.workers),
         runtime_(rt),
         work_(work),
-        parts_(rt, shape) {
-    parts_.say_where(*this);
-  }
+        shape_(shape),
+        begun_(shape.chunks) {}
 
   // Throws what scope::wait() throws.
   void run() { run_loop(state_of(runtime_), *this); }
 
  private:
+  static std::uint64_t begin_this(loop_work& l, int worker, const loop_habits::way& how) {
+    loop& self = static_cast<loop&>(l);
+    self.start(worker);
+    const std::uint64_t ns = how.to_the_end ? self.begin_all(how.alone_ns) : self.begin_some(how);
+    self.count_begun();
+    return ns;
+  }
+  static void finish_this(loop_work& l, int worker) {
+    loop& self = static_cast<loop&>(l);
+    self.start(worker);
+    self.finish();
+    self.count_begun();
+  }
+  static bool share_this(loop_work& l) noexcept { return static_cast<loop&>(l).share(); }
   static bool serve_this(loop_work& l, int worker) {
     loop& self = static_cast<loop&>(l);
     const auto w = static_cast<std::uint64_t>(worker);
-    return self.parts_.shape.by_node ? self.serve_by_node(w) : self.serve_as(w);
+    return self.shape_.by_node ? self.serve_by_node(w) : self.serve_as(w);
   }
-  inline static const loop_ops ops_of_all{&serve_this};
+  // Constant: loops may run before main().
+  inline static constinit const loop_ops ops_of_all{&begin_this, &finish_this, &share_this, &serve_this};
+
+  void start(int worker) {
+    if (begun_.count() == 0) begun_.start_at(shape_.part_begin(static_cast<std::uint64_t>(worker)));
+  }
+  void count_begun() { elements_begun = begun_.all() ? elements : begun_.count() * shape_.grain; }
+
+  // Each run of chunks is some times as long as all before it, but no longer than fits.
+  std::uint64_t begin_some(const loop_habits::way& how) {
+    constexpr std::uint64_t growth = 8;
+    const std::uint64_t start = now_ns(), most_ns = how.alone_ns;
+    const std::uint64_t least_part = shape_.chunks / shape_.workers;
+    const std::uint64_t most = how.to_learn && shape_.by_node ? std::max(least_part / 2, std::uint64_t{1}) : shape_.chunks;
+    std::uint64_t ns = 0, run = 1;
+    do {
+      run_chunks(begun_.take(std::min(run, most - begun_.count())));
+      run = growth * begun_.count();
+      ns = now_ns() - start;
+      if (ns < most_ns) run = std::min(run, (most_ns - ns) * begun_.count() / std::max(ns, std::uint64_t{1}) + 1);
+    } while (begun_.count() < most && ns < most_ns);
+    return ns;
+  }
+  // The clock is looked at twice: that takes some 60 ns.
+  std::uint64_t begin_all(std::uint64_t most_ns) {
+    constexpr std::uint64_t share_to_look = 16, share_of_time = 4;
+    const std::uint64_t start = now_ns();
+    run_chunks(begun_.take(shape_.chunks / share_to_look + 1));
+    const std::uint64_t ns = now_ns() - start;
+    if (ns < most_ns / share_of_time)
+      while (!begun_.all()) run_chunks(begun_.take(shape_.chunks));
+    return ns;
+  }
+  void finish() {
+    constexpr std::uint64_t share_of_rest = 4;  // between two looks whether the loop is left early
+    while (!begun_.all())
+      run_chunks(begun_.take(std::max((shape_.chunks - begun_.count()) / share_of_rest, std::uint64_t{1})));
+  }
+  bool share() noexcept {
+    try {
+      parts_.emplace(runtime_, shape_, begun_);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    parts_->say_where(*this);
+    return true;
+  }
 
   bool serve_as(std::uint64_t worker) {
-    for (std::uint64_t w = worker; w < parts_.shape.workers; w++) run_part(w);
+    for (std::uint64_t w = worker; w < shape_.workers; w++) run_part(w);
     for (std::uint64_t w = 0; w < worker; w++) run_part(w);
     return true;
   }
   bool serve_by_node(std::uint64_t worker) {
-    loop_helper helper(*this, parts_, worker);
+    loop_helper helper(*this, *parts_, worker);
     run_part(worker);
     helper.own_part_is_done();
     for (;;) {
@@ -210,17 +308,20 @@ class loop : public loop_work {
 
   void run_part(std::uint64_t worker) {
     std::uint64_t most = 1;
-    for (auto t = parts_.take(worker, most); t.any(); t = parts_.take(worker, most)) {
-      if (by_chunk || parts_.shape.by_chunk) {
-        for (std::uint64_t c = t.first; c < t.last; c++) {
-          look();
-          work_(c, c + 1);
-        }
-      } else {
-        look();
-        work_(t.first, t.last);
-      }
+    for (auto t = parts_->take(worker, most); t.any(); t = parts_->take(worker, most)) {
+      run_chunks(t);
       most *= 2;
+    }
+  }
+  void run_chunks(const chunks_taken& t) {
+    if (by_chunk || shape_.by_chunk) {
+      for (std::uint64_t c = t.first; c < t.last; c++) {
+        look();
+        work_(c, c + 1);
+      }
+    } else {
+      look();
+      work_(t.first, t.last);
     }
   }
   void look() const {
@@ -234,7 +335,9 @@ class loop : public loop_work {
 
   runtime& runtime_;
   const Work& work_;
-  loop_parts parts_;
+  const loop_shape shape_;
+  chunks_begun begun_;
+  std::optional<loop_parts> parts_;  // once it is shared
 };
 
 }  // namespace weir::detail

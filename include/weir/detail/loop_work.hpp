@@ -2,9 +2,9 @@
 #pragma once
 
 #include <weir/detail/atomic.hpp>
+#include <weir/detail/loop_habits.hpp>
 #include <weir/detail/scope_state.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,39 +16,36 @@ struct loop_work;
 
 // What loops with the same body have in common, and what is learnt about them.
 struct loop_ops {
+  // By the caller, alone: as many chunks as fit into its time, but at least one; to learn, no more than a half of its own
+  // part where nodes matter. To the end: all, unless the first few take long. Returns what they took, or the first few
+  // did. May throw.
+  std::uint64_t (*begin)(loop_work&, int worker, const loop_habits::way&);
+  // By the caller, alone: all that nobody has begun, if nobody may serve it but the caller. May throw.
+  void (*finish)(loop_work&, int worker);
+  // By the caller, before anybody else may serve it. False: there is no memory for that.
+  bool (*share)(loop_work&) noexcept;
   // Returns true when no chunk is left to begin; false if some are left to others, and the caller has something else
   // to do. May throw.
   bool (*serve)(loop_work&, int worker);
 
-  // By callers only, so in a line that helpers need not fetch. Hints: no protocol, so none of the model checker's.
-  struct alignas(cache_line_bytes) hints {
-    std::atomic<std::uint32_t> begun{0};  // loops; of two threads at once perhaps one
-    std::atomic<bool> are_long{false};    // the last one whose time was taken was worth others' help from the start
-  };
-  mutable hints known{};
-
-  std::uint32_t count_one() const {
-    const std::uint32_t before = known.begun.load(std::memory_order_relaxed);
-    known.begun.store(before + 1, std::memory_order_relaxed);
-    return before;
-  }
-  bool are_long() const { return known.are_long.load(std::memory_order_relaxed); }
-  void note_whether_long(bool now) const {
-    if (are_long() != now) known.are_long.store(now, std::memory_order_relaxed);
-  }
+  // By callers only, so in a line that helpers need not fetch.
+  alignas(cache_line_bytes) mutable loop_habits habits{};
 };
 
 // Lies on the stack of who waits for it. Who serves it runs chunks as the worker that it is.
 struct loop_work {
-  loop_work(const loop_ops& with, const char* named, std::uint64_t useful_workers, bool waits) noexcept
-      : ops(with), name(named), useful(useful_workers), waits_for_others(waits) {}
+  loop_work(const loop_ops& with, const char* named, std::uint64_t length, std::uint64_t useful_workers,
+            bool may_begin_alone) noexcept
+      : ops(with), name(named), elements(length), useful(useful_workers), begins_alone(may_begin_alone) {}
 
   const loop_ops& ops;
   const char* const name;
+  const std::uint64_t elements;
   const std::uint64_t useful;          // workers that would find a chunk
+  const bool begins_alone;             // its caller may, before it calls others
   const void* parts = nullptr;         // where who serves it finds its own: an array by worker
   std::size_t part_bytes = 0;
-  const bool waits_for_others;         // its caller leaves chunks to other workers at first
+  std::uint64_t elements_begun = 0;    // by its caller alone
   scope_state scope{true};             // of the servers, which count as tasks but not in it
   atomic<std::uint32_t> called{0};     // who serves it without being asked, and workers that were asleep
   atomic<std::uint32_t> is_taken{0};   // of one chunk: somebody has come for it

@@ -175,7 +175,7 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
         continue;
       }
       if (round >= place.queues.hunts.tuned().rounds_at_least && !searching->goes_on()) return leaving::searching;
-      pause_between_rounds(round, place.queues, [&] { return done() || bell_rings(place); });
+      pause_between_rounds(round, place.queues, [&] { return done() || place.queues.bell_rings(); });
       continue;
     }
     if (!may_run.allows(*f)) {

@@ -369,25 +369,31 @@ class engine {
   class in_loop;
   using loop_post = posted_loops::post;
   enum class loop_search : std::uint8_t { nothing, ran_one, forbidden };
-  bool serve(slot&, detail::loop_work&, const loop_post*, bool helps);
-  void serve_own(slot&, detail::loop_work&, const loop_post&, bool timed);
+  struct called_loop {
+    loop_post* post = nullptr;    // on which it is, or was; null: nobody was called
+    std::uint64_t since_ns = 0;   // 0: of no interest
+  };
+  template <class Serve>
+  bool serve_with(slot&, detail::loop_work&, const loop_post*, bool helps, Serve&&);
+  bool help(slot&, detail::loop_work&, const loop_post&);
+  called_loop serve_own(slot&, slot& poster, detail::loop_work&);
   void run_loop_in_task(slot&, detail::loop_work&);
   void run_loop_of_guest(slot& guest, detail::loop_work&);
-  void serve_in_place(slot& guest, slot& place, detail::loop_work&, const loop_post*, bool timed);
+  called_loop serve_in_place(slot& guest, slot& place, detail::loop_work&);
+  called_loop leave_to_others(slot& guest, detail::loop_work&);
+  void is_left(slot& poster, const detail::loop_work&, const called_loop&);
   slot* place_for_loop(slot& guest);
   bool nobody_is_left(const loop_post&) const;
-  bool announce(slot& poster, detail::loop_work&);
-  void wait_before_help(const slot&);
+  void announce(slot& poster, detail::loop_work&);
   static void fetch_loop(const slot& poster, const slot& comes);
   void call_sleepers(detail::loop_work&);
   void counts_as_busy_in_loops(slot&);
-  bool bell_rings(const slot& s) const { return s.bell_heard != bells_.on(s.queues.node); }
   static bool may_help(const slot& s) { return s.depth == 0 || (s.floors.only == nullptr && !is_below(s.floors.others)); }
   // Who was looking for tasks all the time has heard of what was posted meanwhile; but others look for it now and
   // then.
   static constexpr int rounds_per_look_for_loops = 8;
   bool looks_for_loops(const slot& s, int round) const {
-    return round % rounds_per_look_for_loops == rounds_per_look_for_loops - 1 || bell_rings(s);
+    return round % rounds_per_look_for_loops == rounds_per_look_for_loops - 1 || s.queues.bell_rings();
   }
   loop_search look_for_loops(slot&);
   loop_search help_with_loops(slot&, const permission*);

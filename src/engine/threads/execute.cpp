@@ -64,6 +64,7 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
   };
   const auto over = [&] { return (nested_condition != nullptr ? (*nested_condition)() : stopping_.load(std::memory_order_acquire) != 0) || s.turns.anybody_ready(); };
   bool has_planned = false;  // what it has let go comes before the next window
+  bool has_served = false;   // a loop
   for (;;) {
     if (over()) return found(nullptr);
     lend_to_who_wants(s);
@@ -82,18 +83,24 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
       scheduler_.starts_to_steal(s.queues);
       continue;
     }
-    sched::decision d = scheduler_.step(s.queues, os::now_ns());
-    if (d.wakes >= 0) sleep.wake(d.wakes);
-    if (d.what == what::run) return found(d.task);
-    const int round = s.queues.hunts.round();
-    // Whatever its round is before it rests: a loop keeps it from that, so it must not miss one for ever.
-    if (d.what != what::look_again || looks_for_loops(s, round)) {
-      const loop_search loop = look_for_loops(s);
-      if (loop == loop_search::forbidden) return found(nullptr);  // another thread may
-      if (loop == loop_search::ran_one) {
-        s.queues.hunts.starts_anew();
-        continue;
-      }
+    sched::decision d{what::look_again};
+    int round = s.queues.hunts.round();
+    // Whoever calls waits, but between two loops it looks for tasks once.
+    const bool comes = !std::exchange(has_served, false) && s.queues.bell_rings() && !s.queues.has_tasks();
+    loop_search loop = comes ? look_for_loops(s) : loop_search::nothing;
+    if (loop == loop_search::nothing) {
+      d = scheduler_.step(s.queues, os::now_ns());
+      if (d.wakes >= 0) sleep.wake(d.wakes);
+      if (d.what == what::run) return found(d.task);
+      round = s.queues.hunts.round();
+      // Whatever its round is before it rests: a loop keeps it from that, so it must not miss one for ever.
+      if (d.what != what::look_again || looks_for_loops(s, round)) loop = look_for_loops(s);
+    }
+    if (loop == loop_search::forbidden) return found(nullptr);  // another thread may
+    if (loop == loop_search::ran_one) {
+      has_served = true;
+      s.queues.hunts.starts_anew();
+      continue;
     }
     if (look_ahead(s, window_due_ns)) continue;
     if (round % 8 == 0 && waiting_.anybody_sleeps() && nobody_busy() && quiescent()) notify_waiters();
@@ -106,13 +113,12 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
 // A worker that has no task on its stack lends its place meanwhile.
 void engine::pause_spinning(slot& s, int round) {
   if (!s.holds_no_task() || round < rounds_without_yielding)
-    return pause_between_rounds(round, s.queues, [&] { return bell_rings(s); });
+    return pause_between_rounds(round, s.queues, [&] { return s.queues.bell_rings(); });
   sched::sleep_control<>& sleep = scheduler_.sleep;
-  const int node = s.queues.node;
-  const loop_bells::word heard = s.bell_heard;  // the slot is another thread's as soon as the place is lent
+  const std::uint32_t heard = s.queues.bell_heard;  // the slot is another thread's as soon as the place is lent
   sleep.start_spinning(s.index());
   pause_between_rounds(round, s.queues, [&] {
-    return sleep.is_lent(s.index()) || bells_.on(node) != heard;
+    return sleep.is_lent(s.index()) || s.queues.bell->load(std::memory_order_acquire) != heard;
   });
   sleep.stop_spinning(s.index(), [&] {
     return scheduler_.any_work_for(s.queues, sched::thief::counting::all, os::now_ns()) || any_loop_is_up() ||

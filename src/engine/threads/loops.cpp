@@ -12,18 +12,7 @@ namespace {
 // can. Shorter: it is in another task, or asleep, when the loop is over.
 constexpr int pauses_before_clock = 64;
 constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
-// To come to a loop costs who comes and its caller some ten cache misses, which may take as long as this. So who hears
-// of one that takes little longer waits first. Longer: if it does take long this time, more is lost. Shorter: who comes
-// does not make up for what it costs.
-constexpr std::uint64_t ns_before_help = 1'500;
-constexpr std::uint64_t ns_of_short_loop = 1'750;
 constexpr std::size_t bytes_of_loop = 640;  // on its caller's stack, with what its body refers to there
-// Of loops with the same body two of so many are not helped at once whatever they take. More: who was wrong about them
-// stays so for longer. Fewer: long ones lose more of the time above.
-constexpr std::uint32_t loops_per_sample = 256;
-// One after the other; then it looks whether there is a longer one, or anything else: as late as after a worker's
-// longest pause. Fewer: the lines that it looks at are often those of the caller.
-constexpr int most_loops_not_disturbed = 8;
 
 }  // namespace
 
@@ -84,6 +73,7 @@ class engine::in_loop {
   in_loop(const in_loop&) = delete;
   in_loop& operator=(const in_loop&) = delete;
   bool searching() const { return here_.searching; }
+  void is_posted(const loop_post& where) { here_.post = &where; }
 
   frame task;
 
@@ -96,8 +86,9 @@ class engine::in_loop {
   served_loop here_;
 };
 
-// Returns whether it still counts as searching.
-bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool helps) {
+// serve_it(in_loop&) returns whether no chunk is left to begin. Returns whether it still counts as searching.
+template <class Serve>
+bool engine::serve_with(slot& s, detail::loop_work& l, const loop_post* post, bool helps, Serve&& serve_it) {
   s.queues.spawned.add(1);
   s.queues.hunts.sizes().note_wait();  // whoever serves loops has no small tasks
   bool searching = false;
@@ -110,7 +101,7 @@ bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool he
     if (cause != nullptr) record_skipped(&here.task, cause);
     else {
       try {
-        is_over = l.ops.serve(l, s.index());
+        is_over = serve_it(here);
       } catch (...) {
         cause = l.name;
         record_failure(&here.task, std::current_exception());
@@ -125,11 +116,36 @@ bool engine::serve(slot& s, detail::loop_work& l, const loop_post* post, bool he
   return searching;
 }
 
-// What it has posted.
-void engine::serve_own(slot& s, detail::loop_work& l, const loop_post& post, bool timed) {
-  const std::uint64_t begin = timed ? os::now_ns() : 0;
-  serve(s, l, &post, false);
-  if (timed) l.ops.note_whether_long(os::now_ns() - begin >= ns_of_short_loop);
+// For who comes.
+bool engine::help(slot& s, detail::loop_work& l, const loop_post& post) {
+  return serve_with(s, l, &post, true, [&](const in_loop&) { return l.ops.serve(l, s.index()); });
+}
+
+// For its caller, as the worker `s`.
+engine::called_loop engine::serve_own(slot& s, slot& poster, detail::loop_work& l) {
+  called_loop others;
+  serve_with(s, l, nullptr, false, [&](in_loop& here) {
+    const bool shared = !one_worker_ && l.useful > 1;
+    const auto how = shared && l.begins_alone ? l.ops.habits.next(l.elements, l.useful) : detail::loop_habits::way{};
+    if (shared && how.alone) {
+      const std::uint64_t ns = l.ops.begin(l, s.index(), how);
+      const bool all = l.elements_begun == l.elements;
+      if (how.says_alone) l.ops.habits.note_alone(l.elements_begun, ns);
+      if (all) return true;
+    }
+    if (shared && l.ops.share(l)) others.post = poster.posted.add(machine_.node_count());
+    if (others.post == nullptr) {
+      l.ops.finish(l, s.index());
+      return true;
+    }
+    if (how.says_shared) others.since_ns = os::now_ns();
+    here.is_posted(*others.post);
+    l.called.store(1, std::memory_order_relaxed);
+    others.post->put_up(l);
+    announce(poster, l);
+    return l.ops.serve(l, s.index());
+  });
+  return others;
 }
 
 void engine::run_loop(detail::loop_work& l) {
@@ -138,54 +154,54 @@ void engine::run_loop(detail::loop_work& l) {
   else run_loop_of_guest(s, l);
 }
 
-void engine::run_loop_in_task(slot& s, detail::loop_work& l) {
-  loop_post* const post = one_worker_ || l.useful < 2 ? nullptr : s.posted.add(machine_.node_count());
-  if (post == nullptr) {
-    serve(s, l, nullptr, false);
-    return;
-  }
-  l.called.store(1, std::memory_order_relaxed);
-  post->put_up(l);
-  const bool timed = announce(s, l);
-  serve_own(s, l, *post, timed);
-  post->take_down();
-  if (!nobody_is_left(*post)) {
-    post->wants_to_be_told(scope_state::number_of_worker(s.index()));
-    wait_until([post] { return post->everybody_has_left(); }, permission::for_none(), false, &l.scope);
-    post->needs_not_be_told();
-  }
-  s.posted.remove(*post);
+// Nobody is in it any more.
+void engine::is_left(slot& poster, const detail::loop_work& l, const called_loop& others) {
+  poster.posted.remove(*others.post);
+  if (others.since_ns == 0 || l.scope.failed()) return;
+  l.ops.habits.note_shared(l.elements - l.elements_begun, l.useful, os::now_ns() - others.since_ns);
 }
 
-// If all places are taken the CPUs have enough to do: then it leaves the loop to others, and sleeps.
+void engine::run_loop_in_task(slot& s, detail::loop_work& l) {
+  const called_loop others = serve_own(s, s, l);
+  if (others.post == nullptr) return;
+  loop_post& post = *others.post;
+  post.take_down();
+  if (!nobody_is_left(post)) {
+    post.wants_to_be_told(scope_state::number_of_worker(s.index()));
+    wait_until([&post] { return post.everybody_has_left(); }, permission::for_none(), false, &l.scope);
+    post.needs_not_be_told();
+  }
+  is_left(s, l, others);
+}
+
 void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
   end_claim(guest);
-  const auto make_post = [&] { return guest.posted.add(machine_.node_count()); };
-  loop_post* post = one_worker_ || l.useful < 2 ? nullptr : make_post();
   slot* const place = place_for_loop(guest);
-  if (post == nullptr) {
-    if (place != nullptr) return serve_in_place(guest, *place, l, nullptr, false);
-    post = make_post();
-    if (post == nullptr) throw std::bad_alloc();
-  }
-  l.called.store(place != nullptr ? 1 : 0, std::memory_order_relaxed);
-  post->put_up(l);
-  const bool timed = announce(guest, l);
-  if (place != nullptr) {
-    serve_in_place(guest, *place, l, post, timed);
-    post->take_down();
-  }
-  if (place == nullptr || !nobody_is_left(*post)) {
-    post->wants_to_be_told(scope_state::no_worker);
+  const called_loop others = place != nullptr ? serve_in_place(guest, *place, l) : leave_to_others(guest, l);
+  if (others.post == nullptr) return;
+  loop_post& post = *others.post;
+  if (place != nullptr) post.take_down();
+  if (place == nullptr || !nobody_is_left(post)) {
+    post.wants_to_be_told(scope_state::no_worker);
     const auto done = [&] {
       if (l.is_over.load(std::memory_order_acquire) == 0) return false;
-      post->take_down();
-      return post->everybody_has_left();
+      post.take_down();
+      return post.everybody_has_left();
     };
     wait_until(done, permission::for_none(), false, &l.scope);
-    post->needs_not_be_told();
+    post.needs_not_be_told();
   }
-  guest.posted.remove(*post);
+  is_left(guest, l, others);
+}
+
+// All places are taken, so the CPUs have enough to do.
+engine::called_loop engine::leave_to_others(slot& guest, detail::loop_work& l) {
+  called_loop others;
+  if (l.ops.share(l)) others.post = guest.posted.add(machine_.node_count());
+  if (others.post == nullptr) throw std::bad_alloc();
+  others.post->put_up(l);
+  announce(guest, l);
+  return others;
 }
 
 // Null: all places are taken, or the calling thread executes nothing. The worker of this CPU may be about to lend its
@@ -204,15 +220,15 @@ slot* engine::place_for_loop(slot& guest) {
   return slot_at(worker);
 }
 
-void engine::serve_in_place(slot& guest, slot& place, detail::loop_work& l, const loop_post* post, bool timed) {
+engine::called_loop engine::serve_in_place(slot& guest, slot& place, detail::loop_work& l) {
   const permission only = permission::for_scope(l.scope);
   stack_floors floors = guest.floors;
   floors.only = &only;
+  called_loop others;
   bool leaves_tasks = false;
   {
     const in_place here(*this, place, floors);
-    if (post != nullptr) serve_own(place, l, *post, timed);
-    else serve(place, l, nullptr, false);
+    others = serve_own(place, guest, l);
     leaves_tasks = scheduler_.anything_sent_to(place.queues) || !place.holds_no_task();
     if (leaves_tasks) {
       scheduler_.sleep.start_searching();
@@ -220,6 +236,7 @@ void engine::serve_in_place(slot& guest, slot& place, detail::loop_work& l, cons
     }
   }
   leave_place(guest, leaves_tasks ? leaving::to_own_thread : leaving::for_a_while);
+  return others;
 }
 
 // Soon.
@@ -237,16 +254,11 @@ bool engine::nobody_is_left(const loop_post& post) const {
 }
 
 // As sleep_control::work_published(), but those that search hear of it at once, and of those asleep more than one is
-// woken. Returns whether its time is to be taken. That is so of the second of two loops with the same body that are not
-// helped at once, as only it says how long one takes its caller alone: what the first touches lies with others.
-bool engine::announce(slot& poster, detail::loop_work& l) {
+// woken.
+void engine::announce(slot& poster, detail::loop_work& l) {
   light_fence();
-  const std::uint32_t in_turn = l.ops.count_one() % loops_per_sample;
-  const bool at_once = l.waits_for_others || (in_turn > 1 && l.ops.are_long());
-  if (scheduler_.sleep.searching() > 0)
-    bells_.ring(loop_bells::word::of_loop(++poster.loops_posted, poster.index(), at_once));
+  if (scheduler_.sleep.searching() > 0) bells_.ring(loop_bells::word::of_loop(++poster.loops_posted, poster.index()));
   call_sleepers(l);
-  return in_turn == 1;
 }
 
 // Who comes calls two more, so that k are there after log k steps.
@@ -266,11 +278,11 @@ bool engine::loop_goes_on(slot& s) {
   return !scope.failed() && !ends_early(s, scope);
 }
 
-// Who has called the loop stays with it: the program waits for that.
+// Who has called the loop stays with it: the program waits for that. Others look into one place at a time, for the loop
+// may be over soon.
 bool engine::loop_may_wait(slot& s) {
-  const bool called_it = s.loop->is_callers;
-  return called_it ||
-         !(s.queues.has_tasks() || scheduler_.any_work_for(s.queues, sched::thief::counting::worth_it, os::now_ns()));
+  if (s.loop->is_callers) return true;
+  return !s.queues.has_tasks() && !scheduler_.any_work_in(s.queues, s.looks_in, os::now_ns());
 }
 
 bool engine::loop_awaits(int worker) const { return slot_at(worker)->queues.searching.load(std::memory_order_relaxed); }
@@ -280,16 +292,6 @@ void engine::counts_as_busy_in_loops(slot& s) {
     if (!std::exchange(l->searching, false)) continue;
     scheduler_.stops_stealing(s.queues);
     if (scheduler_.sleep.stop_searching()) scheduler_.sleep.wake_any();
-  }
-}
-
-// It looks at nothing but its bell, and at that only in the end: other lines are the caller's.
-void engine::wait_before_help(const slot& s) {
-  for (int i = 0; i < most_loops_not_disturbed; i++) {
-    const loop_bells::word rung = bells_.on(s.queues.node);
-    if (rung == s.bell_heard || rung.at_once()) return;
-    for (spin_clock spin(ns_before_help); spin.goes_on() && s.queues.nothing_pushed();) cpu_pause();
-    if (bells_.on(s.queues.node) == rung || !s.queues.nothing_pushed()) return;
   }
 }
 
@@ -308,16 +310,15 @@ void engine::fetch_loop(const slot& poster, const slot& comes) {
 // By a worker. What a bell says while it looks it hears the next time.
 engine::loop_search engine::look_for_loops(slot& s) {
   if (may_help(s)) return help_with_loops(s, nullptr);
-  s.bell_heard = bells_.on(s.queues.node);
+  s.queues.bell_heard = s.queues.bell->load(std::memory_order_acquire);
   return any_loop_for(s) ? loop_search::forbidden : loop_search::nothing;
 }
 
 // For who is searching, and has nothing to do.
 engine::loop_search engine::help_with_loops(slot& s, const permission* may_run) {
-  wait_before_help(s);
-  const loop_bells::word rung = bells_.on(s.queues.node);
+  const loop_bells::word rung(s.queues.bell->load(std::memory_order_acquire));
   loop_search result = loop_search::nothing;
-  if (std::exchange(s.bell_heard, rung) != rung)
+  if (std::exchange(s.queues.bell_heard, rung.bits()) != rung.bits())
     if (slot* const poster = slot_at(rung.poster()); poster != nullptr) {
       fetch_loop(*poster, s);
       result = help_with_loops_of(*poster, s, may_run);
@@ -353,7 +354,7 @@ engine::loop_search engine::help_with_loops_of(slot& poster, slot& s, const perm
     }
     if (allowed) {
       if (scheduler_.sleep.sleeping() > 0) call_sleepers(*l);
-      if (!serve(s, *l, &post, true)) {
+      if (!help(s, *l, post)) {
         scheduler_.sleep.start_searching();
         scheduler_.starts_to_steal(s.queues);
       }

@@ -25,7 +25,7 @@ struct served_loop {
   served_loop(const served_loop&) = delete;
   served_loop& operator=(const served_loop&) = delete;
 
-  const sched::loop_post<detail::loop_work>* const post;  // null: of a loop that is not posted
+  const sched::loop_post<detail::loop_work>* post;  // null: of a loop that is not posted
   bool searching;  // it still counts as searching
   const bool is_callers;
   served_loop* next;

@@ -81,8 +81,8 @@ struct alignas(cache_line_bytes) slot {
   served_loop* loop = nullptr;          // that its thread is in, the innermost
   served_loop* loops = nullptr;         // and all that threads are in as this worker
   std::uint32_t loops_posted = 0;       // ever
-  loop_bells::word bell_heard;          // of its node: what it said when it last looked for loops
   loop_trail last_loop;                 // that it has come to
+  int looks_in = 0;                     // for work, while it waits for others in a loop: see any_work_in()
   posted_loops posted;
   place::recognition::reader known;     // tasks like those that it creates, which a window has placed
   counter recognised;                   // those of its tasks that are

@@ -103,9 +103,11 @@ class runtime {
     tell();
   }
 
-  // The caller serves the loop, if it is a worker.
+  // The caller serves the loop, if it is a worker, and then it may begin alone.
   void run_loop(detail::loop_work& l) {
     servers_ = 0;
+    if (this_worker() >= 0 && begins_loops_alone && l.begins_alone && begin_alone(l)) return;
+    model::require(l.ops.share(l), "no memory");
     post_.put_up(l);
     model::model_atomics::fence(std::memory_order_seq_cst);
     tell();
@@ -136,6 +138,8 @@ class runtime {
   int servers() const { return servers_; }
 
   static inline runtime* current = nullptr;  // of the current run
+  bool begins_loops_alone = false;           // one chunk, or all if there is time
+  bool has_time_alone = false;
 
  private:
   struct task {
@@ -168,6 +172,17 @@ class runtime {
     } catch (...) {
       return std::current_exception();
     }
+  }
+  // True: it has run all.
+  bool begin_alone(detail::loop_work& l) {
+    detail::loop_work* const outside = std::exchange(serving_[thread()], &l);
+    const std::exception_ptr failure = run([&] {
+      l.ops.begin(l, this_worker(), {.alone = true, .alone_ns = 1});
+      if (has_time_alone) l.ops.finish(l, this_worker());
+    });
+    serving_[thread()] = outside;
+    if (failure != nullptr) throw task_failed("loop failed", failure);
+    return l.elements_begun == l.elements;
   }
   void serve(detail::loop_work& l) {
     detail::loop_work* const outside = std::exchange(serving_[thread()], &l);
