@@ -59,7 +59,9 @@ loop_helper::loop_helper(const loop_work& l, loop_parts& parts, std::uint64_t wo
   constexpr auto relaxed = std::memory_order_relaxed;
   if (clock == loop_parts::nobody && parts.clock_.compare_exchange_strong(clock, worker, relaxed, relaxed))
     clock = worker;
-  own_.begun.store(parts.parts_[clock].done() + 1, std::memory_order_relaxed);
+  // Who has begun alone was there first.
+  const bool is_first = loop_.elements_begun != 0 && own_.done() != 0;
+  own_.begun.store(is_first ? 1 : parts.parts_[clock].done() + 1, std::memory_order_relaxed);
 }
 
 void loop_helper::own_part_is_done() noexcept {
