@@ -86,7 +86,8 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     sched::decision d{what::look_again};
     int round = s.queues.hunts.round();
     // Whoever calls waits, but between two loops it looks for tasks once.
-    const bool comes = !std::exchange(has_served, false) && s.queues.bell_rings() && !s.queues.has_tasks() && may_help(s);
+    const bool comes =
+        !std::exchange(has_served, false) && s.queues.bell_rings() && !s.queues.has_tasks() && may_help(s);
     loop_search loop = comes ? look_for_loops(s) : loop_search::nothing;
     if (loop == loop_search::nothing) {
       d = scheduler_.step(s.queues, os::now_ns());
