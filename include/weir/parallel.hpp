@@ -15,16 +15,18 @@
 // chunks as the worker that it is, or whose place it has, and so do workers that have nothing else to do, unless loops
 // with the same body are so short that the caller alone is faster. Each begins with its own part: what one loop touches
 // first is near in the next. Then it helps: with parts of its own node at once, with those of other nodes if they have
-// much more left than they began late. In a loop that touches memory first (its bodies have page faults) other nodes are
-// left alone until it has lasted four times as long as the helper's own part, for help would move their pages for good.
-// Workers are numbered node by node, so the parts of a node are one contiguous piece, in proportion to its workers.
+// much more left than they began late. In a loop that touches memory first (its bodies have page faults) other nodes
+// are left alone until it has lasted four times as long as the helper's own part, for help would move their pages for
+// good. Workers are numbered node by node, so the parts of a node are one contiguous piece, in proportion to its
+// workers.
 //
-// Cost. What loops with the same body took before decides whether others are called at once, or first the caller runs
-// what it can in the time that their coming would cost: so loops that are short are run by their caller alone, for some
-// 0.2 us more than the bodies take. Else who looks for work comes at once, and who sleeps has to be woken; some 10 ns for
-// each time that chunks are taken: one, then twice as many each time, until few are left. On several nodes two system
-// calls for each worker. Each who comes counts as one task. 128 bytes a worker. Without a grain there are at most 64
-// chunks a worker, and each begins at a multiple of up to 64 elements.
+// Cost. What loops with the same body took before decides whether others are called at once, or the caller runs what it
+// can first: loops that are short are run by their caller alone, for some 0.2 us more than the bodies take. Loops whose
+// body is one type for all, a std::function, may be of very different lengths: then a long one is run alone for a chunk.
+// If others are called who looks for work comes at once, and who sleeps has to be woken; some 10 ns for each time that
+// chunks are taken: one, then twice as many each time, until few are left. On several nodes two system calls for each
+// worker. Each who comes counts as one task. 128 bytes a worker. Without a grain there are at most 64 chunks a worker,
+// and each begins at a multiple of up to 64 elements.
 //
 // Bodies that wait for each other, if there are more chunks than workers: loop_options::concurrent. Without it they may
 // wait for ever.
@@ -66,8 +68,8 @@ struct loop_options {
   std::size_t grain = 0;
   weir::distribution distribution = weir::distribution::nodes;
   const char* name = nullptr;  // of its tasks; not copied. Null: "parallel_for" or "parallel_reduce"
-  // Bodies wait for what those of other chunks do. Then others are called before the first one, and nobody takes a chunk
-  // before it has done the last one. No more of them may wait than there are workers.
+  // Bodies wait for what those of other chunks do. Then others are called before the first one, and nobody takes a
+  // chunk before it has done the last one. Fewer of them may wait than there are workers.
   bool concurrent = false;
 };
 

@@ -27,8 +27,8 @@ constexpr unsigned patience_pauses = 32768;
 // The same for one that has not come: some 40 to 160 us, in which who sleeps is mostly woken.
 constexpr unsigned patience_to_come_pauses = 4096;
 constexpr unsigned most_pauses = 64;  // between two looks at the others' parts
-// Then it looks into one other queue between any two pauses. Longer: ready tasks wait longer for who waits here. Shorter:
-// who waits for a moment only has misses all the time.
+// Then it looks into one other queue between any two pauses. Longer: ready tasks wait longer for who waits here.
+// Shorter: who waits for a moment only has misses all the time.
 constexpr unsigned pauses_before_look_for_work = 512;
 // This share of the time that the loop has lasted a helper waits before it looks at others at all, which slows them
 // down. More: uneven loops take longer. Less: even ones do.

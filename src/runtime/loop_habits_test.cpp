@@ -51,7 +51,8 @@ TEST(loop_habits, an_unknown_loop_is_shared_at_once) {
 }
 
 TEST(loop_habits, what_is_short_is_run_alone) {
-  for (const machine m : {machine{0.5, 1200, 2}, machine{0.5, 300, 2}, machine{0.01, 80'000, 24}, machine{1, 30'000, 192}}) {
+  for (const machine m :
+       {machine{0.5, 1200, 2}, machine{0.5, 300, 2}, machine{0.01, 80'000, 24}, machine{1, 30'000, 192}}) {
     loop_habits of;
     m.run(of, 1000, 256);
     const machine::outcome then = m.run(of, 1000, 2560);
@@ -90,6 +91,17 @@ TEST(loop_habits, survive_one_disturbance) {
   EXPECT_GE(m.run(of, 1000, 100).alone, 97);
   of.note_shared(1000, 2, 4'000'000);
   EXPECT_GE(m.run(of, 1000, 100).alone, 97);
+}
+
+// Also if it was the first one, of a few elements, after which the whole loop seems to take very long.
+TEST(loop_habits, survive_a_bad_beginning) {
+  loop_habits of;
+  const machine m{0.5, 1200, 2};
+  static_cast<void>(of.next(1000, 2));
+  of.note_shared(1000, 2, 100'000);
+  of.note_alone(8, 12'000);
+  m.run(of, 1000, 1000);
+  EXPECT_GE(m.run(of, 1000, 1000).alone, 980);
 }
 
 TEST(loop_habits, bad_numbers_do_no_harm) {

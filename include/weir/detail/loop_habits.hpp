@@ -1,9 +1,9 @@
 // What is learnt about parallel loops with the same body: whether it pays to call others, and when. Internal.
 //
 // To come to a loop costs who comes and its caller some cache misses each; on a large machine many. That is measured,
-// and so is what an element takes. Where the caller alone is faster it begins alone, and calls others if that takes twice
-// as long as expected, and as long as they would have cost: a wrong guess costs what a right one would have, once more
-// (the ski rental problem: Karlin, Manasse, Rudolph and Sleator, Algorithmica 3, 1988).
+// and so is what an element takes. Where the caller alone is faster it begins alone, and calls others if that takes
+// twice as long as expected, and as long as they would have cost: a wrong guess costs what a right one would have, once
+// more (the ski rental problem: Karlin, Manasse, Rudolph and Sleator, Algorithmica 3, 1988).
 //
 // Where it is not clear, two of so many loops are not run as usual: else what has become wrong would never be known.
 // The second one counts: what the first one touches lies in others' caches, or in its caller's.
@@ -21,7 +21,7 @@ class loop_habits {
   struct way {
     bool alone = false;           // at first, for so long
     std::uint64_t alone_ns = 0;
-    bool to_the_end = false;      // most likely, so the clock is looked at once only
+    bool to_the_end = false;      // most likely, so the clock is hardly looked at
     bool to_learn = false;        // others would be called otherwise
     bool says_alone = false;      // what an element takes its caller
     bool says_shared = false;     // what others bring
@@ -51,8 +51,8 @@ class loop_habits {
     else ns_per_element_.note(rate);
     is_guess_.store(false, relaxed);
   }
-  // Whoever came needed so long for so many elements. That is at least an equal share of what the caller alone needs; as
-  // long as that has never been measured, they are taken to have brought nothing.
+  // Whoever came needed so long for so many elements. That is at least an equal share of what the caller alone needs;
+  // as long as that has never been measured, they are taken to have brought nothing.
   void note_shared(std::uint64_t elements, std::uint64_t useful, std::uint64_t ns) {
     if (elements == 0) return;
     const float took = static_cast<float>(ns), n = static_cast<float>(elements);
@@ -60,7 +60,9 @@ class loop_habits {
     const float most = std::max((guesses ? took : took * static_cast<float>(useful)) / n, shortest_ns);
     if (ns_per_element_.less() > most) ns_per_element_.both(most);
     const float expected = ns_per_element_.less() * n;
-    if (!guesses) extra_ns_.note(std::clamp(took - (expected - saved_of(expected, useful)), least_extra_ns, most_extra_ns));
+    if (guesses) return;
+    const float equal_share = expected - saved_of(expected, useful);
+    extra_ns_.note(std::clamp(took - equal_share, least_extra_ns, most_extra_ns));
   }
 
  private:
@@ -99,7 +101,9 @@ class loop_habits {
   // What others cost until that is known, and what it is taken to be at most: so long an idle worker may be left alone.
   static constexpr float first_extra_ns = 1500, least_extra_ns = 250, most_extra_ns = 50'000;
 
-  static float saved_of(float expected, std::uint64_t useful) { return expected - expected / static_cast<float>(useful); }
+  static float saved_of(float expected, std::uint64_t useful) {
+    return expected - expected / static_cast<float>(useful);
+  }
 
   std::atomic<std::uint32_t> begun_{0};
   measured ns_per_element_{unknown_ns};  // of the caller, alone

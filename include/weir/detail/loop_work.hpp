@@ -16,9 +16,9 @@ struct loop_work;
 
 // What loops with the same body have in common, and what is learnt about them.
 struct loop_ops {
-  // By the caller, alone: as many chunks as fit into its time, but at least one; to learn, no more than a half of its own
-  // part where nodes matter. To the end: all, unless the first few take long. Returns what they took, or the first few
-  // did. May throw.
+  // By the caller, alone: as many chunks as fit into its time, but at least one; to learn, no more than a half of its
+  // own part where nodes matter. To the end: all, unless the first few take long. Returns what they took, or the first
+  // few did. May throw.
   std::uint64_t (*begin)(loop_work&, int worker, const loop_habits::way&);
   // By the caller, alone: all that nobody has begun, if nobody may serve it but the caller. May throw.
   void (*finish)(loop_work&, int worker);
