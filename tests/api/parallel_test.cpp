@@ -347,39 +347,6 @@ TEST(parallel_for, balances_uneven_bodies) {
     }
 }
 
-// A chunk that waits keeps no other from who has not begun one.
-TEST(parallel_for, lets_concurrent_bodies_wait_for_each_other) {
-  watchdog dog(60, "a chunk that waits for the next one");
-  for (const char* machine : {"nodes:2 cpus:1", one_node}) {
-    runtime rt({.workers = 2, .machine = machine});
-    for (int round = 0; round < 3; round++) {
-      std::atomic<bool> done[128] = {};
-      parallel_for(rt, 0, 128, [&](int i) {
-        while (i == 1 && !done[2]) std::this_thread::yield();
-        done[i] = true;
-      }, {.grain = 1, .concurrent = true});
-      for (const auto& d : done) EXPECT_TRUE(d);
-    }
-  }
-}
-
-// What is called through one type of function may be short a thousand times, and then long: it is shared all the same.
-TEST(parallel_for, shares_a_long_loop_after_short_ones_with_the_same_body) {
-  watchdog dog(60, "a loop that nobody is called to");
-  runtime rt({.workers = 2, .machine = one_node});
-  const auto for_each = [&](const std::function<void(int)>& f) {
-    parallel_for(rt, 0, 128, [&](int i) { f(i); }, {.grain = 1});
-  };
-  for (int i = 0; i < 1000; i++) for_each([](int) {});
-  std::atomic<unsigned> came{0};
-  for_each([&](int i) {
-    came |= 1u << this_task::worker();
-    if (i % 64 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the first chunk of a part
-    else while (came != 3) std::this_thread::yield();
-  });
-  EXPECT_EQ(came, 3u);
-}
-
 TEST(parallel_for, nests) {
   watchdog dog(300);
   for (const shape& sh : shapes()) {

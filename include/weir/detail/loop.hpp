@@ -265,8 +265,8 @@ class loop : public loop_work {
     } while (begun_.count() < most && ns < most_ns);
     return ns;
   }
-  // The clock is looked at three times, some 30 ns each: at the start, after the first chunk, for loops of one body may be
-  // of very different lengths, and after the first few.
+  // The clock is looked at three times, some 30 ns each: at the start, after the first chunk, for loops of one body may
+  // be of very different lengths, and after the first few.
   std::uint64_t begin_all(std::uint64_t most_ns) {
     constexpr std::uint64_t share_to_look = 16, share_of_time = 4;
     const std::uint64_t start = now_ns();
