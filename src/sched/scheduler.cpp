@@ -75,7 +75,7 @@ class scheduler::view final : public surroundings {
 
 scheduler::scheduler(const machine::description& m, std::vector<int> node_of_worker, place::chosen p,
                      std::uint64_t spin_ns, const tuning& tuned)
-    : sleep(static_cast<int>(node_of_worker.size()), m.node_count() > 1),
+    : sleep(static_cast<int>(node_of_worker.size()), node_of_worker),
       machine_(m),
       near_(m, node_of_worker),
       nodes_(m.nodes.size()),

@@ -18,6 +18,7 @@
 #include <limits>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/base.hpp"
 #include "sched/shared_fence.hpp"
@@ -31,11 +32,11 @@ class sleep_control {
   using word = typename Atomics::template atomic<std::uint32_t>;
 
  public:
-  // `far_apart`: workers on several nodes, so each one's word has a line for itself.
-  explicit sleep_control(int workers, bool far_apart = false)
+  // `node_of_worker`, ascending: words of two nodes are in different lines. Empty: all are neighbours.
+  explicit sleep_control(int workers, const std::vector<int>& node_of_worker = {})
       : workers_(workers),
-        distance_(far_apart ? cache_line_bytes / sizeof(word) : 1),
-        words_(std::make_unique<word[]>(static_cast<std::size_t>(workers) * distance_)),
+        places_(places(workers, node_of_worker)),
+        lines_(std::make_unique<line[]>(places_.back() / words_per_line + 1)),
         keepers_(std::make_unique<keeper_of_place[]>(static_cast<std::size_t>(workers))) {
     WEIR_ASSERT(workers > 0 && workers <= 32767);
   }
@@ -285,6 +286,21 @@ class sleep_control {
   static constexpr std::uint32_t shortest_tending_microseconds = 100, longest_tending_microseconds = 8'000;
 
  private:
+  static constexpr std::uint32_t words_per_line = cache_line_bytes / sizeof(std::uint32_t);
+  struct alignas(cache_line_bytes) line {
+    word words[words_per_line];
+  };
+  static std::vector<std::uint32_t> places(int workers, const std::vector<int>& node_of_worker) {
+    std::vector<std::uint32_t> of(static_cast<std::size_t>(workers));
+    std::uint32_t next = 0;
+    for (std::size_t w = 0; w < of.size(); w++) {
+      const bool other_node = w > 0 && w < node_of_worker.size() && node_of_worker[w] != node_of_worker[w - 1];
+      if (other_node) next = (next + words_per_line - 1) / words_per_line * words_per_line;
+      of[w] = next++;
+    }
+    return of;
+  }
+
   using keeper_of_place = typename Atomics::template atomic<const keeper*>;
 
   // A worker's futex word: [loans : 28][untended : 1][state : 3]. Who moves the state from asleep to another one (a waker,
@@ -319,8 +335,10 @@ class sleep_control {
     return false;
   }
 
-  word& word_of(int worker) { return words_[static_cast<std::size_t>(worker) * distance_]; }
-  const word& word_of(int worker) const { return words_[static_cast<std::size_t>(worker) * distance_]; }
+  word& word_of(int worker) const {
+    const std::size_t place = places_[static_cast<std::size_t>(worker)];
+    return lines_[place / words_per_line].words[place % words_per_line];
+  }
 
   // Relaxed throughout: the fences make the order (README.md).
   // state_: [wake epoch : 32][searching + bias : 16][sleeping + bias : 16]. The bias keeps `searching`, which is below
@@ -516,10 +534,10 @@ class sleep_control {
   }
 
   const int workers_;
-  // On one node close together: wakers scan them. Who spins changes and reads its own all the time; where lines travel
-  // far, so do neighbours then for nothing.
-  const std::size_t distance_;
-  const std::unique_ptr<word[]> words_;
+  // Of a node close together: wakers scan them. Who spins changes and reads its own all the time, which would slow down
+  // those who spin on other nodes.
+  const std::vector<std::uint32_t> places_;  // by worker, of its word
+  const std::unique_ptr<line[]> lines_;
   const std::unique_ptr<keeper_of_place[]> keepers_;  // the last one
   typename Atomics::template atomic<int> kept_{0};
   shared_fence<Atomics> fence_;
