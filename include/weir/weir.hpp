@@ -9,6 +9,7 @@
 //   scope    the tasks spawned through it, waited for together
 //   graph    tasks and edges recorded once, or given in bulk; aggregated; run many times
 //   loop     parallel_for, parallel_reduce: a range cut into chunks that the workers share
+//   pipeline what a source yields goes through stages, several tokens at a time
 //   node     a NUMA node: memory, and possibly no CPU
 //   worker   a thread bound to a CPU, or to all CPUs of a node; that node is its own
 //   policy   where tasks run, and where and when their data get memory; a program may bring its own
@@ -23,6 +24,7 @@
 #include <weir/group_access.hpp>
 #include <weir/numa.hpp>
 #include <weir/parallel.hpp>
+#include <weir/pipeline.hpp>
 #include <weir/policy.hpp>
 #include <weir/runtime.hpp>
 #include <weir/scope.hpp>

@@ -163,3 +163,10 @@ void loops(weir::runtime& rt, std::vector<double>& v) {
   const double most = weir::parallel_reduce(rt, 0, 10, 0.0, [](int i) { return i; }, larger, {.grain = 4});
   (void)sum, (void)most;
 }
+
+void pipelines(weir::runtime& rt, std::vector<double>& v) {
+  const auto source = [&]() -> std::optional<double> { return v.empty() ? std::nullopt : std::optional(v.front()); };
+  const auto root = weir::parallel_stage([](double x) { return std::sqrt(x); });
+  weir::parallel_pipeline(rt, source, root, weir::serial_stage([&](double x) { v.push_back(x); }));
+  weir::parallel_pipeline(rt, {.tokens = 4, .name = "roots"}, source, root, root, weir::parallel_stage([](auto) {}));
+}

@@ -394,6 +394,39 @@ rt.spawn(weir::push_each(s, 4), [](weir::views<int>) {});
 // error: weir: blocking() takes one callable, which takes nothing
 weir::blocking([](int) {});
 
+// --- parallel_pipeline: a stage that is none
+// error: weir::parallel_pipeline: expected (rt, source, stages...), or options before the source
+weir::parallel_pipeline(rt, [] { return std::optional(1); }, [](int) {});
+
+// --- parallel_pipeline: no stages
+// error: weir::parallel_pipeline: expected (rt, source, stages...), or options before the source
+weir::parallel_pipeline(rt, {.tokens = 4}, [] { return std::optional(1); });
+
+// --- parallel_pipeline: a source without an end
+// error: weir::parallel_pipeline: the source returns a std::optional
+weir::parallel_pipeline(rt, [] { return 1; }, weir::serial_stage([](int) {}));
+
+// --- parallel_pipeline: stages that do not fit
+// error: weir::parallel_pipeline: a stage takes what the one before it returns
+weir::parallel_pipeline(rt, [] { return std::optional(1); }, weir::serial_stage([](std::string) {}));
+
+// --- parallel_pipeline: a mutable parallel stage
+// error: weir::parallel_pipeline: a stage takes what the one before it returns
+weir::parallel_pipeline(rt, [] { return std::optional(1); }, weir::parallel_stage([n = 0](int) mutable { n++; }));
+
+// --- parallel_pipeline: a result that nobody takes
+// error: weir::parallel_pipeline: the last stage returns nothing
+weir::parallel_pipeline(rt, [] { return std::optional(1); }, weir::serial_stage([](int i) { return i; }));
+
+// --- parallel_pipeline: nothing for the next stage
+// error: weir::parallel_pipeline: only the last stage may return nothing
+weir::parallel_pipeline(rt, [] { return std::optional(1); }, weir::serial_stage([](int) {}), weir::serial_stage([] {}));
+
+// --- parallel_pipeline: tokens that cannot be moved
+// error: weir::parallel_pipeline: tokens are moved from stage to stage
+weir::parallel_pipeline(rt, [] { return std::optional(1); }, weir::parallel_stage([](int) { return std::atomic<int>(); }),
+                        weir::serial_stage([](const std::atomic<int>&) {}));
+
 // --- parallel_for: a body without arguments
 // error: weir::parallel_for: the body takes an index or element
 weir::parallel_for(rt, 0, 10, [] {});

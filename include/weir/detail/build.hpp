@@ -68,7 +68,12 @@ struct closure {
   }
   static void destroy(frame* f) noexcept { of(f)->~closure(); }
 
-  static constinit inline const task_ops ops{&run, std::is_trivially_destructible_v<F> ? nullptr : &destroy};
+  static constexpr task_length at_first = [] {
+    if constexpr (requires { F::runs_apart; }) return F::runs_apart ? task_length::apart : task_length::unknown;
+    else return task_length::unknown;
+  }();
+  static constinit inline const task_ops ops{&run, std::is_trivially_destructible_v<F> ? nullptr : &destroy,
+                                             atomic<task_length>(at_first)};
 
  private:
   // Reads the arguments from the frame in the order of the accesses, and calls the body with them. `Groups`: how many

@@ -173,8 +173,9 @@ struct version {
 };
 static_assert(sizeof(version) == 48);
 
-// How long tasks with the same closure's type take, as the last one says whose time was taken.
-enum class task_length : std::uint8_t { unknown = 0, short_, long_ };  // unknown: none has finished
+// How long tasks with the same closure's type take, as the last one says whose time was taken. unknown: none has
+// finished. apart: their creator must not run them, however long they are.
+enum class task_length : std::uint8_t { unknown = 0, apart, short_, long_ };
 
 // What spawn() knows about the closure's type, and what is learnt about it.
 struct task_ops {
@@ -184,9 +185,13 @@ struct task_ops {
   mutable atomic<std::uint32_t> queued{0};  // by creators that could have run them, while the length was unknown
   mutable atomic<std::uint32_t> typical_ns{0};  // running average of those whose time was taken; 0: none
 
-  bool has_run_before() const { return length.load(std::memory_order_relaxed) != task_length::unknown; }
+  bool is_unknown() const { return length.load(std::memory_order_relaxed) == task_length::unknown; }
+  bool is_apart() const { return length.load(std::memory_order_relaxed) == task_length::apart; }
+  // So that its creator may run it.
+  bool has_run_before() const { return length.load(std::memory_order_relaxed) > task_length::apart; }
   // So many that one that waits for its creator would be one of a kind.
   bool is_one_of_many() const {
+    if (!is_unknown()) return false;
     const std::uint32_t n = queued.load(std::memory_order_relaxed);
     if (n >= many) return true;
     queued.store(n + 1, std::memory_order_relaxed);
@@ -195,7 +200,8 @@ struct task_ops {
   static constexpr std::uint32_t many = 64;
   bool is_short() const { return length.load(std::memory_order_relaxed) == task_length::short_; }
   void note(task_length now, std::uint64_t ns) const {
-    if (length.load(std::memory_order_relaxed) != now) length.store(now, std::memory_order_relaxed);
+    const task_length known = length.load(std::memory_order_relaxed);
+    if (known != now && known != task_length::apart) length.store(now, std::memory_order_relaxed);
     const std::uint64_t before = typical_ns.load(std::memory_order_relaxed);
     const std::uint64_t mean = before == 0 ? ns : (3 * before + ns) / 4;
     typical_ns.store(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(mean, 1, 0xffffffff)),

@@ -269,7 +269,7 @@ void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
       if (migration_ != nullptr) [[unlikely]] bring_memory(s, f);
     }
     const bool timed = (s.queues.finished.read() & sample_mask_) == 0 || s.queues.hunts.sizes().probing() ||
-                       !f->ops->has_run_before();
+                       f->ops->is_unknown();
     const std::uint64_t begin = timed ? os::now_ns() : 0;
     f->ops->run(f);
     if (timed) note_time(s, *f->ops, begin, os::now_ns());
@@ -288,7 +288,9 @@ void engine::note_time(slot& s, const detail::task_ops& ops, std::uint64_t begin
   ops.note(ns < static_cast<std::uint64_t>(s.queues.hunts.tuned().fast_ns) ? detail::task_length::short_
                                                                            : detail::task_length::long_,
            ns);
-  s.queues.hunts.sizes().note(ns);
+  // A piece of a pipeline is worth a theft however short: whether it pays is decided there.
+  const auto worth_a_theft = static_cast<std::uint64_t>(s.queues.hunts.tuned().small_ns);
+  s.queues.hunts.sizes().note(ops.is_apart() ? std::max(ns, worth_a_theft) : ns);
   if (!one_worker_) scheduler_.look_at_idle(s.queues, s.depth, false, begin_ns, end_ns);
   seek_solitude(s, end_ns);
 }
