@@ -53,6 +53,27 @@ function(weir_libomp_program name source)
   set_property(GLOBAL APPEND PROPERTY WEIR_PROGRAMS_${name} ${name}-libomp)
 endfunction()
 
+# Runtimes that are headers alone and that Debian does not have: say where they are if the compiler does not find them by
+# itself. Taskflow has task groups since version 4.
+set(WEIR_TASKFLOW "" CACHE PATH "Folder that holds taskflow/taskflow.hpp of version 4, for the Taskflow peer")
+set(WEIR_LIBFORK "" CACHE PATH "Folder that holds libfork.hpp, for the libfork peer")
+set(runtime_header_taskflow taskflow/core/task_group.hpp)
+set(runtime_header_libfork libfork.hpp)
+
+# RUNTIME.cpp of the calling folder, if the runtime is there.
+function(weir_header_program name runtime)
+  string(TOUPPER WEIR_${runtime} folder)
+  find_path(${runtime}_include ${runtime_header_${runtime}} HINTS ${${folder}} NO_CACHE)
+  if(${runtime}_include)
+    weir_runtime_program(${name} ${runtime} ${runtime}.cpp)
+    target_include_directories(${name}-${runtime} SYSTEM PRIVATE ${${runtime}_include})
+  elseif(${folder})
+    message(FATAL_ERROR "${folder} is ${${folder}}: expected a folder that holds ${runtime_header_${runtime}}")
+  else()
+    message(STATUS "${name}-${runtime} is left out: ${runtime} is not installed, and no -D${folder}=FOLDER given")
+  endif()
+endfunction()
+
 # weir.cpp, openmp.cpp and, if there is one, onetbb.cpp of the calling folder, under each runtime that is there. Only weir itself is built
 # with the sanitizers, as for the kernels' peers.
 macro(weir_runtime_programs name)

@@ -5,15 +5,19 @@
 #include <bench/main/program.hpp>
 
 #include <bench/common/compute.hpp>
+#include <bench/main/recursion.hpp>
 #include <bench/main/work.hpp>
 
 #include <tbb/blocked_range.h>
+#include <tbb/flow_graph.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_pipeline.h>
 #include <tbb/parallel_reduce.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
+#include <deque>
 #include <functional>
 
 namespace {
@@ -129,19 +133,62 @@ auto uneven(const problem& p) {
   };
 }
 
-std::uint64_t leaves(unsigned children, std::uint64_t levels) {
-  if (levels == 0) return 1;
-  leaf_counts below;
-  tbb::task_group group;
-  for (unsigned i = 0; i < children; i++)
-    group.run([&count = below.of[i], children, levels] { count = leaves(children, levels - 1); });
-  group.wait();
-  return below.sum(children);
+// As many tokens as weir has by default.
+auto pipeline(const problem& p) {
+  return [p, line = std::make_shared<pipeline_work>(p.iterations, p.what->elements_a_stage)] {
+    constexpr auto serial = tbb::filter_mode::serial_in_order;
+    line->begin();
+    std::uint64_t next = 0;
+    const auto source = tbb::make_filter<void, std::uint64_t>(serial, [&](tbb::flow_control& control) -> std::uint64_t {
+      if (next < p.size) return line->pass(0, next++);
+      control.stop();
+      return 0;
+    });
+    const auto stage = [&](std::size_t s) {
+      return tbb::make_filter<std::uint64_t, std::uint64_t>(serial, [&, s](std::uint64_t token) {
+        return line->pass(s, token);
+      });
+    };
+    const auto last = tbb::make_filter<std::uint64_t, void>(serial, [&](std::uint64_t token) { line->pass(7, token); });
+    tbb::parallel_pipeline(4 * static_cast<std::size_t>(p.workers),
+                           source & stage(1) & stage(2) & stage(3) & stage(4) & stage(5) & stage(6) & last);
+    line->expect_all(p.size);
+  };
 }
 
-auto tree(const problem& p) {
-  return [p, expected = leaves_of(p.what->children, p.size)] {
-    expect(leaves(p.what->children, p.size) == expected);
+auto graph(const problem& p) {
+  return [work = std::make_shared<grid_work>(p.size)] {
+    using message = tbb::flow::continue_msg;
+    work->begin();
+    tbb::flow::graph g;
+    std::deque<tbb::flow::continue_node<message>> nodes;
+    for (std::uint64_t i = 0; i < work->size(); i++) {
+      nodes.emplace_back(g, [w = work.get(), i](const message&) { w->run(i); });
+      work->for_each_before(i, [&](std::uint64_t before) { tbb::flow::make_edge(nodes[before], nodes[i]); });
+    }
+    for (std::uint64_t i = 0; i < std::min(grid_work::columns, work->size()); i++) nodes[i].try_put(message());
+    g.wait_for_all();
+    work->expect_all();
+  };
+}
+
+class tasks_of_a_call {
+ public:
+  explicit tasks_of_a_call(nothing_shared&) {}
+  template <class F>
+  void fork(F&& f) {
+    group_.run(std::forward<F>(f));
+  }
+  void join() { group_.wait(); }
+
+ private:
+  tbb::task_group group_;
+};
+
+auto recursive(const problem& p) {
+  return [p, expected = expected_result(*p.what, p.size)] {
+    nothing_shared none;
+    expected.compare(result_of<tasks_of_a_call>(none, *p.what, p.size));
   };
 }
 
@@ -175,10 +222,19 @@ constexpr entry entries[] = {
     {"uneven", place::task, in_task<uneven<false>>},
     {"sorted", place::main, in_main<uneven<true>>},
     {"sorted", place::task, in_task<uneven<true>>},
+    {"pipeline", place::main, in_main<pipeline>},
+    {"pipeline", place::task, in_task<pipeline>},
+    {"short-pipeline", place::main, in_main<pipeline>},
+    {"short-pipeline", place::task, in_task<pipeline>},
+    {"graph", place::main, in_main<graph>},
+    {"graph", place::task, in_task<graph>},
     {"start-loop-stop", place::main, start_loop_and_stop},
-    {"tree-2", place::main, in_main<tree>},
-    {"tree-4", place::main, in_main<tree>},
-    {"tree-10", place::main, in_main<tree>},
+    {"tree-2", place::main, in_main<recursive>},
+    {"tree-4", place::main, in_main<recursive>},
+    {"tree-10", place::main, in_main<recursive>},
+    {"fib", place::main, in_main<recursive>},
+    {"integrate", place::main, in_main<recursive>},
+    {"queens", place::main, in_main<recursive>},
 };
 
 }  // namespace

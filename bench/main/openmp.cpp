@@ -6,6 +6,7 @@
 #include <bench/main/program.hpp>
 
 #include <bench/common/compute.hpp>
+#include <bench/main/recursion.hpp>
 #include <bench/main/work.hpp>
 
 #include <omp.h>
@@ -132,24 +133,50 @@ auto uneven(const problem& p) {
   };
 }
 
-std::uint64_t leaves(unsigned children, std::uint64_t levels) {
-  if (levels == 0) return 1;
-  leaf_counts below;
-  for (unsigned i = 0; i < children; i++) {
-#pragma omp task shared(below) firstprivate(i, children, levels)
-    below.of[i] = leaves(children, levels - 1);
-  }
-#pragma omp taskwait
-  return below.sum(children);
-}
-
-auto tree(const problem& p) {
-  return [p, expected = leaves_of(p.what->children, p.size)] {
-    std::uint64_t found = 0;
+// OpenMP has no pipelines: a task for each stage of each token, which name both.
+auto pipeline(const problem& p) {
+  return [p, line = std::make_shared<pipeline_work>(p.iterations, p.what->elements_a_stage),
+          tokens = std::make_shared<std::vector<std::uint64_t>>(p.size)] {
+    line->begin();
+    char kept[pipeline_work::stages] = {};
+    pipeline_work* const work = line.get();
+    std::uint64_t* const on_its_way = tokens->data();
 #pragma omp parallel
 #pragma omp single
-    found = leaves(p.what->children, p.size);
-    expect(found == expected);
+    for (std::uint64_t i = 0; i < p.size; i++) {
+      on_its_way[i] = i;
+      for (std::size_t s = 0; s < pipeline_work::stages; s++) {
+#pragma omp task depend(inout : on_its_way[i], kept[s]) firstprivate(work, i, s)
+        on_its_way[i] = work->pass(s, on_its_way[i]);
+      }
+    }
+    static_cast<void>(kept);
+    line->expect_all(p.size);
+  };
+}
+
+class tasks_of_a_call {
+ public:
+  explicit tasks_of_a_call(nothing_shared&) {}
+  template <class F>
+  void fork(const F& f) {
+    F copy = f;
+#pragma omp task firstprivate(copy)
+    copy();
+  }
+  void join() {
+#pragma omp taskwait
+  }
+};
+
+auto recursive(const problem& p) {
+  return [p, expected = expected_result(*p.what, p.size)] {
+    nothing_shared none;
+    double found = 0;
+#pragma omp parallel
+#pragma omp single
+    found = result_of<tasks_of_a_call>(none, *p.what, p.size);
+    expected.compare(found);
   };
 }
 
@@ -176,10 +203,15 @@ constexpr entry entries[] = {
     {"triad", place::main, in_main<triad>},
     {"uneven", place::main, in_main<uneven<false>>},
     {"sorted", place::main, in_main<uneven<true>>},
+    {"pipeline", place::main, in_main<pipeline>},
+    {"short-pipeline", place::main, in_main<pipeline>},
     {"start-loop-stop", place::main, start_loop_and_stop},
-    {"tree-2", place::main, in_main<tree>},
-    {"tree-4", place::main, in_main<tree>},
-    {"tree-10", place::main, in_main<tree>},
+    {"tree-2", place::main, in_main<recursive>},
+    {"tree-4", place::main, in_main<recursive>},
+    {"tree-10", place::main, in_main<recursive>},
+    {"fib", place::main, in_main<recursive>},
+    {"integrate", place::main, in_main<recursive>},
+    {"queens", place::main, in_main<recursive>},
 };
 
 #if defined(__clang__)

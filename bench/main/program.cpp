@@ -3,6 +3,7 @@
 
 #include <bench/common/command_line.hpp>
 #include <bench/main/element.hpp>
+#include <bench/main/recursion.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -47,8 +48,12 @@ const row* row_of(const entry& e) { return &*std::ranges::find(rows(), e.row, &r
 
 // Trees of up to 2^30 leaves; other sizes are bounded by memory and patience.
 void check_size(const problem& p) {
-  constexpr std::uint64_t most_leaves = std::uint64_t{1} << 30;
-  if (p.what->what != kind::tree) return;
+  constexpr std::uint64_t most_leaves = std::uint64_t{1} << 30, most_fib = 45;
+  if (p.what->computes == recursion::queens && p.size > queens_board::most)
+    refuse("--size " + std::to_string(p.size) + ": expected at most " + std::to_string(queens_board::most));
+  if (p.what->computes == recursion::fib && p.size > most_fib)
+    refuse("--size " + std::to_string(p.size) + ": expected at most " + std::to_string(most_fib));
+  if (p.what->computes != recursion::tree) return;
   std::uint64_t levels = 1;
   while (leaves_of(p.what->children, levels + 1) <= most_leaves) levels++;
   if (p.size > levels) refuse("--size " + std::to_string(p.size) + ": expected at most " + std::to_string(levels));
@@ -106,10 +111,12 @@ void measure(const options& o, std::string_view runtime) {
   const batch serial = serial_batch(p);
   const std::string serial_ns =
       serial ? std::to_string(ns_of_repetition(serial, serial_share * o.least_seconds)) : "null";
+  const std::string calls = p.what->what == kind::recursion ? std::to_string(calls_of(*p.what, p.size)) : "null";
   std::printf("{\"row\":\"%s\",\"from\":\"%s\",\"runtime\":\"%s\",\"workers\":%d,\"size\":%llu,\"ns\":%.3f,"
-              "\"serial_ns\":%s}\n",
+              "\"serial_ns\":%s,\"calls\":%s}\n",
               std::string(o.what->row).c_str(), std::string(name_of(o.what->from)).c_str(),
-              std::string(runtime).c_str(), p.workers, static_cast<unsigned long long>(p.size), ns, serial_ns.c_str());
+              std::string(runtime).c_str(), p.workers, static_cast<unsigned long long>(p.size), ns, serial_ns.c_str(),
+              calls.c_str());
 }
 
 }  // namespace

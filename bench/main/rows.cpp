@@ -1,6 +1,8 @@
 // The rows, in the order of the table.
 #include <bench/main/rows.hpp>
 
+#include <bench/main/recursion.hpp>
+
 namespace weir::bench::from_main {
 namespace {
 
@@ -18,11 +20,17 @@ constexpr row all[] = {
     {"triad", "8 triads of {} elements, first touched in a loop", "ms", ms, kind::once, 400000, 50000},
     {"uneven", "loop of {} elements of 0.1 to 10 us at random", "ms", ms, kind::once, 16384, 1024},
     {"sorted", "the same, the shortest elements first", "ms", ms, kind::once, 16384, 1024},
+    {"pipeline", "pipeline, {} tokens, 8 stages of 0.5 us", "ms", ms, kind::once, 2048, 128, recursion::none, 0, 50},
+    {"short-pipeline", "pipeline, {} tokens, 8 stages of 0.05 us", "ms", ms, kind::once, 2048, 128, recursion::none, 0, 5},
+    {"graph", "graph of {} nodes, built and run once", "ms", ms, kind::once, 65536, 1024},
     {"start-stop", "runtime started and ended", "ms", ms, kind::once, 0, 0},
     {"start-loop-stop", "runtime started, a loop, and ended", "ms", ms, kind::once, 0, 0},
-    {"tree-2", "tree, 2 children a task, {} leaves", "ms", ms, kind::tree, 20, 10, 2},
-    {"tree-4", "tree, 4 children a task, {} leaves", "ms", ms, kind::tree, 10, 5, 4},
-    {"tree-10", "tree, 10 children a task, {} leaves", "ms", ms, kind::tree, 6, 3, 10},
+    {"tree-2", "tree, 2 children a task, {} leaves", "ms", ms, kind::recursion, 20, 10, recursion::tree, 2},
+    {"tree-4", "tree, 4 children a task, {} leaves", "ms", ms, kind::recursion, 10, 5, recursion::tree, 4},
+    {"tree-10", "tree, 10 children a task, {} leaves", "ms", ms, kind::recursion, 6, 3, recursion::tree, 10},
+    {"fib", "fib({})", "ms", ms, kind::recursion, 30, 15, recursion::fib},
+    {"integrate", "integral of a cubic from 0 to {}", "ms", ms, kind::recursion, 1000, 100, recursion::integrate},
+    {"queens", "{} queens", "ms", ms, kind::recursion, 11, 6, recursion::queens},
 };
 
 }  // namespace
@@ -35,6 +43,31 @@ std::uint64_t leaves_of(std::uint64_t children, std::uint64_t levels) {
   std::uint64_t leaves = 1;
   for (; levels > 0; levels--) leaves *= children;
   return leaves;
+}
+
+namespace {
+
+struct fork_count {
+  std::uint64_t forks = 0;
+};
+struct counted_tasks {
+  explicit counted_tasks(fork_count& c) : count(c) {}
+  template <class F>
+  void fork(const F& f) {
+    count.forks++;
+    f();
+  }
+  void join() {}
+  fork_count& count;
+};
+
+}  // namespace
+
+std::uint64_t calls_of(const row& what, std::uint64_t size) {
+  fork_count count;
+  static_cast<void>(result_of<counted_tasks>(count, what, size));
+  const bool calls_one_of_two = what.computes == recursion::fib || what.computes == recursion::integrate;
+  return 1 + count.forks * (calls_one_of_two ? 2 : 1);
 }
 
 }  // namespace weir::bench::from_main

@@ -16,8 +16,12 @@ enum class kind : std::uint8_t {
   once,      // nanoseconds of one repetition
   element,   // of one repetition, divided by the size
   overhead,  // of one repetition, and how much more than the serial program's they are
-  tree,      // of one repetition, with one worker and with two; the size is the number of levels below the root
+  recursion,  // of one repetition, with one worker and with two; and what a call takes
 };
+
+// What a recursion computes. The size: of a tree, the levels below its root; of fib its argument; of an integral where it
+// ends; of queens the length of the board's side.
+enum class recursion : std::uint8_t { none, tree, fib, integrate, queens };
 
 struct row {
   std::string_view name;
@@ -26,7 +30,9 @@ struct row {
   double ns_per_unit;
   kind what;
   std::uint64_t size, quick_size;  // 0: the row has none
+  recursion computes = recursion::none;
   unsigned children = 0;           // of an inner node of a tree
+  unsigned elements_a_stage = 0;   // of a pipeline, such as those of the row `loops`
 };
 std::span<const row> rows();
 
@@ -39,5 +45,8 @@ inline constexpr int triads = 8;
 
 // Leaves of a tree.
 std::uint64_t leaves_of(std::uint64_t children, std::uint64_t levels);
+
+// Calls of a recursion. Takes as long as the recursion itself.
+std::uint64_t calls_of(const row&, std::uint64_t size);
 
 }  // namespace weir::bench::from_main

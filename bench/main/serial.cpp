@@ -2,6 +2,7 @@
 #include <bench/main/program.hpp>
 
 #include <bench/common/compute.hpp>
+#include <bench/main/recursion.hpp>
 #include <bench/main/work.hpp>
 
 namespace weir::bench::from_main {
@@ -63,16 +64,31 @@ batch uneven(const problem& p, bool ascending) {
   };
 }
 
-__attribute__((noinline)) std::uint64_t leaves(unsigned children, std::uint64_t levels) {
-  if (levels == 0) return 1;
-  leaf_counts below;
-  for (unsigned i = 0; i < children; i++) below.of[i] = leaves(children, levels - 1);
-  return below.sum(children);
+batch recursive(const problem& p) {
+  return [p, expected = expected_result(*p.what, p.size)](std::uint64_t repetitions) {
+    nothing_shared none;
+    return seconds_of(repetitions, [&] { expected.compare(result_of<called_tasks>(none, *p.what, p.size)); });
+  };
 }
 
-batch tree(const problem& p) {
-  return [p, expected = leaves_of(p.what->children, p.size)](std::uint64_t repetitions) {
-    return seconds_of(repetitions, [&] { expect(leaves(p.what->children, p.size) == expected); });
+batch pipeline(const problem& p) {
+  return [p, line = std::make_shared<pipeline_work>(p.iterations, p.what->elements_a_stage)](std::uint64_t repetitions) {
+    return seconds_of(repetitions, [&] {
+      line->begin();
+      for (std::uint64_t token = 0; token < p.size; token++)
+        for (std::size_t s = 0; s < pipeline_work::stages; s++) line->pass(s, token);
+      line->expect_all(p.size);
+    });
+  };
+}
+
+batch graph(const problem& p) {
+  return [work = std::make_shared<grid_work>(p.size)](std::uint64_t repetitions) {
+    return seconds_of(repetitions, [&] {
+      work->begin();
+      for (std::uint64_t i = 0; i < work->size(); i++) work->run(i);
+      work->expect_all();
+    });
   };
 }
 
@@ -85,7 +101,9 @@ batch serial_batch(const problem& p) {
   if (p.what->name == "triad") return triad(p);
   if (p.what->name == "uneven") return uneven(p, false);
   if (p.what->name == "sorted") return uneven(p, true);
-  if (p.what->what == kind::tree) return tree(p);
+  if (p.what->elements_a_stage != 0) return pipeline(p);
+  if (p.what->name == "graph") return graph(p);
+  if (p.what->what == kind::recursion) return recursive(p);
   return {};
 }
 

@@ -2,11 +2,13 @@
 #include <bench/main/program.hpp>
 
 #include <bench/common/compute.hpp>
+#include <bench/main/recursion.hpp>
 #include <bench/main/work.hpp>
 
 #include <weir/weir.hpp>
 
 #include <functional>
+#include <optional>
 
 namespace {
 
@@ -116,21 +118,53 @@ auto read(const problem&) {
   };
 }
 
-std::uint64_t leaves(weir::runtime& rt, unsigned children, std::uint64_t levels) {
-  if (levels == 0) return 1;
-  leaf_counts below;
-  weir::scope s(rt);
-  for (unsigned i = 0; i < children; i++)
-    s.spawn([&rt, &count = below.of[i], children, levels] { count = leaves(rt, children, levels - 1); });
-  s.wait();
-  return below.sum(children);
+auto pipeline(const problem& p) {
+  return [p, line = std::make_shared<pipeline_work>(p.iterations, p.what->elements_a_stage)](weir::runtime& rt) {
+    line->begin();
+    auto source = [&, next = std::uint64_t{0}]() mutable -> std::optional<std::uint64_t> {
+      if (next == p.size) return {};
+      return line->pass(0, next++);
+    };
+    const auto stage = [&](std::size_t s) {
+      return weir::serial_stage([&, s](std::uint64_t token) { return line->pass(s, token); });
+    };
+    weir::parallel_pipeline(rt, source, stage(1), stage(2), stage(3), stage(4), stage(5), stage(6),
+                            weir::serial_stage([&](std::uint64_t token) { line->pass(7, token); }));
+    line->expect_all(p.size);
+  };
 }
 
-auto tree(const problem& p) {
-  return [p, expected = leaves_of(p.what->children, p.size)](weir::runtime& rt) {
-    std::uint64_t found = 0;
-    rt.run([&] { found = leaves(rt, p.what->children, p.size); });
-    expect(found == expected);
+auto graph(const problem& p) {
+  return [work = std::make_shared<grid_work>(p.size)](weir::runtime& rt) {
+    work->begin();
+    weir::graph g;
+    for (std::uint64_t i = 0; i < work->size(); i++) {
+      const weir::graph::task_id node = g.add([w = work.get(), i] { w->run(i); });
+      work->for_each_before(i, [&](std::uint64_t before) { g.precede(static_cast<weir::graph::task_id>(before), node); });
+    }
+    g.run(rt);
+    work->expect_all();
+  };
+}
+
+class tasks_of_a_call {
+ public:
+  explicit tasks_of_a_call(weir::runtime& rt) : scope_(rt) {}
+  template <class F>
+  void fork(F&& f) {
+    scope_.spawn(std::forward<F>(f));
+  }
+  void join() { scope_.wait(); }
+
+ private:
+  weir::scope scope_;
+};
+
+auto recursive(const problem& p) {
+  return [p, expected = expected_result(*p.what, p.size)](weir::runtime& rt) {
+    double found = 0;
+    rt.run([&] { found = result_of<tasks_of_a_call>(rt, *p.what, p.size); });
+    expected.compare(found);
   };
 }
 
@@ -170,11 +204,20 @@ constexpr entry entries[] = {
     {"uneven", place::task, in_task<uneven<false>>},
     {"sorted", place::main, in_main<uneven<true>>},
     {"sorted", place::task, in_task<uneven<true>>},
+    {"pipeline", place::main, in_main<pipeline>},
+    {"pipeline", place::task, in_task<pipeline>},
+    {"short-pipeline", place::main, in_main<pipeline>},
+    {"short-pipeline", place::task, in_task<pipeline>},
+    {"graph", place::main, in_main<graph>},
+    {"graph", place::task, in_task<graph>},
     {"start-stop", place::main, start_and_stop},
     {"start-loop-stop", place::main, start_loop_and_stop},
-    {"tree-2", place::main, in_main<tree>},
-    {"tree-4", place::main, in_main<tree>},
-    {"tree-10", place::main, in_main<tree>},
+    {"tree-2", place::main, in_main<recursive>},
+    {"tree-4", place::main, in_main<recursive>},
+    {"tree-10", place::main, in_main<recursive>},
+    {"fib", place::main, in_main<recursive>},
+    {"integrate", place::main, in_main<recursive>},
+    {"queens", place::main, in_main<recursive>},
 };
 
 }  // namespace

@@ -88,6 +88,65 @@ struct leaf_counts {
   }
 };
 
+// Tokens are numbers, and each stage keeps the one that it expects next: all stages are serial.
+class pipeline_work {
+ public:
+  static constexpr std::size_t stages = 8;
+  pipeline_work(std::uint64_t iterations_of_10_ns, unsigned elements) : iterations_(iterations_of_10_ns), elements_(elements) {}
+
+  void begin() {
+    for (kept& k : expected_) k.token = 0;
+  }
+  // The token, which goes on.
+  std::uint64_t pass(std::size_t stage, std::uint64_t token) {
+    for (unsigned i = 0; i < elements_; i++) compute(iterations_);
+    if (expected_[stage].token == token) expected_[stage].token++;
+    return token;
+  }
+  void expect_all(std::uint64_t tokens) const {
+    for (const kept& k : expected_) expect(k.token == tokens);
+  }
+
+ private:
+  struct alignas(128) kept {
+    std::uint64_t token = 0;
+  };
+  const std::uint64_t iterations_;
+  const unsigned elements_;
+  std::array<kept, stages> expected_;
+};
+
+// A grid of 64 columns: each node comes after its neighbours in the row before, and is one more than the largest.
+class grid_work {
+ public:
+  static constexpr std::uint64_t columns = 64;
+  explicit grid_work(std::uint64_t size) : values_(size / columns * columns) {}
+
+  std::uint64_t size() const { return values_.size(); }
+  template <class F>
+  void for_each_before(std::uint64_t node, const F& f) const {
+    if (node < columns) return;
+    const std::uint64_t above = node - columns, column = node % columns;
+    if (column > 0) f(above - 1);
+    f(above);
+    if (column + 1 < columns) f(above + 1);
+  }
+  // All values grow from run to run, so that who comes too early has one that is too small.
+  void begin() { base_ += values_.size() / columns; }
+  void run(std::uint64_t node) {
+    std::uint64_t most = node < columns ? base_ : 0;
+    for_each_before(node, [&](std::uint64_t before) { most = std::max(most, values_[before]); });
+    values_[node] = most + 1;
+  }
+  void expect_all() const {
+    for (std::uint64_t i = 0; i < size(); i++) expect(values_[i] == base_ + i / columns + 1);
+  }
+
+ private:
+  std::vector<std::uint64_t> values_;
+  std::uint64_t base_ = 0;
+};
+
 // What an empty body has in it, so that no compiler leaves out a loop or a task.
 inline void nothing() { asm volatile(""); }
 }  // namespace weir::bench::from_main

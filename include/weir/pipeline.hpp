@@ -12,18 +12,19 @@
 //
 // Where things run. Who has taken a token from the source carries it on, stage by stage, so that it stays in the same
 // caches, until a serial stage is busy with a token before it: who is there goes on with it then, or leaves it to whoever
-// is idle. Nobody waits inside of a stage. A source may wait for what becomes of tokens before: who has one in hand brings
-// it as far as it goes before it calls the source again. A stage must not wait for tokens that come later: where tokens
-// are so short that several threads are slower than one, which is measured, they go through one after the other.
+// is idle. Nobody waits inside of a stage for another one. A source may wait for what becomes of tokens before: who has
+// one in hand brings it as far as it goes before it calls the source again, and no source is called on top of a stage. A
+// stage must not wait for tokens that come later: where tokens are so short that several threads are slower than one, which
+// is measured, they go through one after the other.
 //
 // Cost. Some 10 ns a token and stage; where a token goes to another thread, as much as a task, some 30 ns to 0.2 us, and
-// the cache misses of what the stages keep. Memory for as many tokens as are under way, touched first by the caller, and
-// 128 bytes a stage.
+// the cache misses of what the stages keep. Memory for pipeline_options::tokens tokens, each in cache lines of its own,
+// touched first by the caller, and 128 bytes a stage for every 128 of them.
 //
 // Errors. If the source or a stage throws, the source is called no more, tokens that are under way are dropped, and
-// task_failed is thrown, as by scope::wait(); its cause() is what was thrown first. The same if the scope of the task that
-// calls the pipeline ends early (scope.hpp), but then it is task_cancelled that is thrown. In a stage
-// this_task::cancelled() says that this has happened.
+// task_failed is thrown, as by scope::wait(), for one of those that threw; its cause() is what was thrown. The same if the
+// scope of the task that calls the pipeline ends early (scope.hpp), but then it is task_cancelled that is thrown, if
+// anything was left out. In a stage this_task::cancelled() says that this has happened.
 #pragma once
 
 #include <weir/detail/atomic.hpp>
@@ -65,8 +66,9 @@ struct parallel_stage {
 };
 
 struct pipeline_options {
-  // Tokens that are under way at the same time, at most; 0: four for each worker. More: longer parallel stages are
-  // evened out, and more memory is in use. The source waits for the last stage of the token so many before.
+  // Tokens that are under way at the same time, at most, and no more than 2^20; 0: four for each worker. More: longer
+  // parallel stages are evened out, and more memory is in use. The source is not called before the last stage is done
+  // with the token so many before.
   std::size_t tokens = 0;
   const char* name = nullptr;  // of its tasks; not copied. Null: "parallel_pipeline"
 };
@@ -110,7 +112,7 @@ struct tokens_of<std::variant<Made...>, Token, Stage, Rest...>
 // At most one sentence, and then false.
 template <class Token, class Stage, class... Rest>
 consteval bool check_stages() {
-  constexpr bool movable = std::movable<Token>;
+  constexpr bool movable = std::move_constructible<Token>;
   static_assert(movable, "weir::parallel_pipeline: tokens are moved from stage to stage, and one's type cannot be");
   if constexpr (movable) {
     constexpr bool callable = std::invocable<stage_body<Stage>, Token>;
@@ -217,21 +219,33 @@ class pipeline_lines {
   const std::array<bool, Stages> serial_;
 };
 
-// Lives on the stack of who waits for it.
-template <class Source, class... Stages>
+inline constexpr std::size_t most_tokens = std::size_t{1} << 20;
+
+inline std::size_t lines_for(runtime& rt, const pipeline_options& o) {
+  if (o.tokens > most_tokens)
+    throw usage_error("parallel_pipeline: pipeline_options::tokens is " + std::to_string(o.tokens) + "; expected at most " +
+                      std::to_string(most_tokens));
+  return o.tokens != 0 ? o.tokens : 4 * static_cast<std::size_t>(rt.workers());
+}
+
+// Lives on the stack of who waits for it. `Pace`: pipeline_pace, or what stands in for it in tests.
+template <class Pace, class Source, class... Stages>
 class pipeline {
   static constexpr std::size_t stages = 1 + sizeof...(Stages);
   static constexpr std::array<bool, stages> serial{true, is_serial<Stages>...};
   using first_token = typename std::remove_cvref_t<std::invoke_result_t<Source&>>::value_type;
   using token = typename tokens_of<std::variant<std::monostate>, first_token, Stages...>::type;
+  static constexpr auto no_line = static_cast<std::size_t>(-1);
+  // Then whoever waits for this worker's place has it, and urgent tasks are run.
+  static constexpr unsigned most_tokens_of_a_task = 64;
 
  public:
   pipeline(runtime& rt, const pipeline_options& o, Source& source, std::tuple<Stages&...> bodies)
       : options_{.name = o.name != nullptr ? o.name : "parallel_pipeline"},
-        lines_(o.tokens != 0 ? o.tokens : 4 * static_cast<std::size_t>(rt.workers()), serial),
+        lines_(lines_for(rt, o), serial),
         source_(source),
         stages_(bodies),
-        pace_(stages, rt.workers()),
+        pace_(stages),
         tasks_(rt) {}
 
   // Throws what scope::wait() throws.
@@ -254,25 +268,26 @@ class pipeline {
   };
 
   void carry(std::size_t l, std::size_t s) {
-    constexpr auto nothing = static_cast<std::size_t>(-1);
-    std::size_t kept = nothing;  // the line whose source comes next, when this token goes no further; there is one
     try {
-      while (!is_over_.load(std::memory_order_relaxed) && (s == 0 ? take(l) : process(l, s))) {
-        auto next = lines_.has_run(l, s);
-        if (s == 0 && next.next_line && pace_.is_alone()) {
-          kept = lines_.after(l);
-          next.next_line = false;
-        }
-        if (next.same_line) {
-          if (next.next_line) tasks_.spawn(options_, carrier{this, lines_.after(l), s});
-          s = lines_.stage_after(s);
-        } else if (next.next_line) {
-          l = lines_.after(l);
-        } else if (kept != nothing) {
-          l = std::exchange(kept, nothing);
-          s = 0;
+      std::size_t kept = no_line;
+      unsigned tokens = 0;
+      while (goes_on() && (s == 0 ? take(l) : process(l, s))) {
+        const auto next = lines_.has_run(l, s);
+        const std::size_t after = lines_.after(l), next_stage = lines_.stage_after(s);
+        // Tokens come before the source, and this one before the one behind it.
+        if (next.same_line && next_stage != 0) {
+          if (next.next_line) leave(after, s, kept);
+          s = next_stage;
+        } else if (next.next_line && s != 0) {
+          if (next.same_line) leave(l, 0, kept);
+          l = after;
         } else {
-          return;
+          if (next.next_line) kept = after;
+          if (next.same_line) kept = l;
+          if (kept == no_line) return;
+          if (++tokens == most_tokens_of_a_task) return create(kept, 0);
+          l = std::exchange(kept, no_line);
+          s = 0;
         }
       }
     } catch (...) {
@@ -281,13 +296,24 @@ class pipeline {
     }
   }
 
+  // What may begin, too. A source is kept by who brings tokens through alone, until the one in hand goes no further;
+  // there is one source, so one line at most.
+  void leave(std::size_t l, std::size_t s, std::size_t& kept) {
+    if (s == 0 && pace_.is_alone()) kept = l;
+    else create(l, s);
+  }
+  void create(std::size_t l, std::size_t s) { tasks_.spawn(options_, carrier{this, l, s}); }
+
+  bool goes_on() {
+    if (is_over_.load(std::memory_order_relaxed)) return false;
+    if (!this_task::cancelled()) return true;
+    is_left_early_.store(true, std::memory_order_relaxed);
+    is_over_.store(true, std::memory_order_relaxed);
+    return false;
+  }
+
   // False: there are no more.
   bool take(std::size_t l) {
-    if (this_task::cancelled()) {
-      is_left_early_.store(true, std::memory_order_relaxed);
-      is_over_.store(true, std::memory_order_relaxed);
-      return false;
-    }
     pace_.before_token(now_ns);
     auto taken = std::invoke(source_);
     if (!taken) return false;
@@ -312,7 +338,9 @@ class pipeline {
       std::invoke(body, std::move(given));
       t.template emplace<0>();
     } else {
-      t.template emplace<I + 2>(std::invoke(body, std::move(given)));
+      // It may be a reference into what was given, which is gone before the next token is made.
+      auto made = std::invoke(body, std::move(given));
+      t.template emplace<I + 2>(std::move(made));
     }
   }
 
@@ -320,25 +348,30 @@ class pipeline {
   pipeline_lines<stages, token> lines_;
   Source& source_;
   const std::tuple<Stages&...> stages_;
-  pipeline_pace pace_;
   atomic<bool> is_over_{false}, is_left_early_{false};
-  scope tasks_;  // last: they use the rest
+  // What is above is only read, as a rule, and by all.
+  alignas(cache_line_bytes) Pace pace_;
+  alignas(cache_line_bytes) scope tasks_;  // last: they use the rest
 };
+
+template <class Source, class... Stages>
+void run_pipeline(runtime& rt, const pipeline_options& options, Source& source, Stages&... stages) {
+  if constexpr (check_pipeline<Source, Stages...>())
+    pipeline<pipeline_pace, Source, Stages...>(rt, options, source, std::tie(stages...)).run();
+}
 
 }  // namespace detail
 
-// See above. The source and the stages are not copied. Throws task_failed, task_cancelled, std::bad_alloc.
+// See above. The source and the stages are not copied. Throws usage_error (too many tokens), std::bad_alloc, and what
+// scope::wait() throws.
 template <class Source, class... Stages>
   requires(!std::same_as<std::remove_cvref_t<Source>, pipeline_options>)
 void parallel_pipeline(runtime& rt, Source&& source, Stages&&... stages) {
-  parallel_pipeline(rt, pipeline_options{}, source, stages...);
+  detail::run_pipeline(rt, pipeline_options{}, source, stages...);
 }
 template <class Source, class... Stages>
 void parallel_pipeline(runtime& rt, const pipeline_options& options, Source&& source, Stages&&... stages) {
-  if constexpr (detail::check_pipeline<std::remove_reference_t<Source>, std::remove_reference_t<Stages>...>())
-    detail::pipeline<std::remove_reference_t<Source>, std::remove_reference_t<Stages>...>(rt, options, source,
-                                                                                         std::tie(stages...))
-        .run();
+  detail::run_pipeline(rt, options, source, stages...);
 }
 
 }  // namespace weir

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weir::test {
@@ -89,6 +89,27 @@ TEST(pipeline, moves_its_tokens) {
   EXPECT_EQ(counted.use_count(), 1);
 }
 
+// References into what a stage was given: members, and the token itself.
+TEST(pipeline, keeps_what_a_stage_returns_a_reference_to) {
+  struct item {
+    std::string name;
+  };
+  runtime rt({.workers = 2});
+  std::vector<std::string> names;
+  const auto source = [i = 0]() mutable {
+    return i++ < 100 ? std::optional(item{std::string(50, static_cast<char>('a' + i % 26))}) : std::nullopt;
+  };
+  auto items = source;
+  parallel_pipeline(rt, items, parallel_stage(&item::name), parallel_stage(std::identity()),
+                    serial_stage([](std::string&& s) -> std::string&& {
+                      s += '!';
+                      return std::move(s);
+                    }),
+                    serial_stage([&](std::string s) { names.push_back(std::move(s)); }));
+  ASSERT_EQ(names.size(), 100u);
+  for (int i = 0; i < 100; i++) EXPECT_EQ(names[static_cast<std::size_t>(i)], std::string(50, static_cast<char>('a' + (i + 1) % 26)) + "!");
+}
+
 TEST(pipeline, has_no_more_tokens_under_way_than_asked_for) {
   const watchdog dog(60);
   runtime rt({.workers = 4, .machine = one_node});
@@ -112,6 +133,7 @@ TEST(pipeline, has_no_more_tokens_under_way_than_asked_for) {
 }
 
 // Each waits until another one is there.
+// At first, at least.
 TEST(pipeline, runs_parallel_stages_at_the_same_time) {
   const watchdog dog(60);
   runtime rt({.workers = 2, .machine = one_node});
@@ -157,6 +179,78 @@ TEST(pipeline, lets_its_source_wait_for_earlier_tokens) {
       in_a_task ? rt.run(converse) : converse();
       EXPECT_EQ(through, 600);
     }
+}
+
+// What a stage waits for is run by the worker that waits, but the source is not: it would wait for a token below it.
+TEST(pipeline, calls_no_source_on_top_of_a_stage) {
+  const watchdog dog(60);
+  for (const int workers : {1, 2, 4}) {
+    runtime rt({.workers = workers, .machine = one_node});
+    std::atomic<int> through{0}, done{0};
+    parallel_pipeline(
+        rt,
+        [&, i = 0]() mutable -> std::optional<int> {
+          while (through < i) std::this_thread::yield();
+          return i < 200 ? std::optional(i++) : std::nullopt;
+        },
+        parallel_stage([&](int i) {
+          scope inner(rt);
+          for (int t = 0; t < 3; t++)
+            inner.spawn([&] {
+              scope inmost(rt);
+              inmost.spawn([&] { done++; });
+              inmost.spawn([&] { done++; });
+              inmost.wait();
+            });
+          inner.wait();
+          return i;
+        }),
+        serial_stage([&](int) { through++; }));
+    EXPECT_EQ(through, 200);
+    EXPECT_EQ(done, 200 * 6);
+  }
+}
+
+TEST(pipeline, gives_its_place_away_while_a_stage_blocks) {
+  const watchdog dog(60);
+  runtime rt({.workers = 1, .machine = one_node});
+  std::atomic<int> inside{0};
+  parallel_pipeline(rt, {.tokens = 2}, count_to(2), parallel_stage([&](int) {
+                      inside++;
+                      blocking([&] {
+                        while (inside < 2) std::this_thread::yield();
+                      });
+                    }));
+  EXPECT_EQ(inside, 2);
+}
+
+TEST(pipeline, is_run_by_workers_if_its_caller_may_not) {
+  const watchdog dog(60);
+  runtime rt({.workers = 2, .waiting_threads_execute = false});
+  const auto me = std::this_thread::get_id();
+  std::vector<int> seen;
+  parallel_pipeline(rt, count_to(1000), serial_stage([&](int i) {
+                      EXPECT_NE(std::this_thread::get_id(), me);
+                      seen.push_back(i);
+                    }));
+  EXPECT_EQ(seen, first_numbers(1000));
+}
+
+// One task would carry all of them: others have their turn.
+TEST(pipeline, lets_others_go_on) {
+  const watchdog dog(60);
+  runtime rt({.workers = 1});
+  std::atomic<bool> ran{false};
+  scope tasks(rt);
+  tasks.spawn([&] {
+    bool created = false;
+    parallel_pipeline(rt, [&]() -> std::optional<int> { return ran ? std::nullopt : std::optional(0); },
+                      serial_stage([&](int) {
+                        if (!std::exchange(created, true)) rt.spawn({.priority = priority::high}, [&] { ran = true; });
+                      }));
+  });
+  tasks.wait();
+  EXPECT_TRUE(ran);
 }
 
 TEST(pipeline, may_lie_in_tasks_and_in_others) {
@@ -258,10 +352,50 @@ TEST(pipeline, is_left_if_the_scope_outside_ends) {
   EXPECT_TRUE(left);
 }
 
-TEST(pipeline, refuses_more_tokens_than_there_is_memory_for) {
+// Long after the source has come to its end.
+TEST(pipeline, drops_tokens_between_stages) {
+  const watchdog dog(60);
+  runtime rt({.workers = 2});
+  gate g;
+  std::atomic<bool> left{false};
+  std::atomic<int> after{0};
+  scope tasks(rt);
+  tasks.spawn([&] {
+    try {
+      parallel_pipeline(rt, count_to(1), parallel_stage([&](int i) {
+                          g.pass();
+                          return i;
+                        }),
+                        parallel_stage([&](int) { after++; }));
+    } catch (const task_cancelled&) {
+      left = true;
+      throw;
+    }
+  });
+  g.await_arrivals(1);
+  tasks.cancel();
+  g.open();
+  tasks.wait();
+  EXPECT_TRUE(left);
+  EXPECT_EQ(after, 0);
+}
+
+TEST(pipeline, ends_with_what_an_inner_one_throws) {
+  const watchdog dog(60);
+  runtime rt({.workers = 3});
+  const auto inner = [&](int i) {
+    parallel_pipeline(rt, count_to(10), serial_stage([&](int k) {
+                        if (i == 5 && k == 5) throw std::runtime_error("five");
+                      }));
+  };
+  WEIR_EXPECT_CONTAINS(message_of<task_failed>([&] { parallel_pipeline(rt, count_to(100), parallel_stage(inner)); }), "five");
+}
+
+TEST(pipeline, refuses_too_many_tokens) {
   runtime rt({.workers = 1});
-  const pipeline_options too_many{.tokens = std::size_t{1} << 50};
-  EXPECT_THROW(parallel_pipeline(rt, too_many, count_to(1), serial_stage([](int) {})), std::bad_alloc);
+  const pipeline_options too_many{.tokens = (std::size_t{1} << 20) + 1};
+  const auto call = [&] { parallel_pipeline(rt, too_many, count_to(1), serial_stage([](int) {})); };
+  WEIR_EXPECT_CONTAINS(message_of<usage_error>(call), "tokens is 1048577; expected at most 1048576");
 }
 
 }  // namespace

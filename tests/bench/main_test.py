@@ -8,12 +8,15 @@ import tempfile
 import unittest
 
 WEIR = sys.argv.pop(1)
-RUNTIMES = ["weir", "onetbb", "libgomp", "libomp"]
-ROWS = ["one-task", "loop", "reduce", "empty-loop", "tasks", "read", "loops", "triad", "uneven", "sorted", "start-stop",
-        "start-loop-stop", "tree-2", "tree-4", "tree-10"]
-WITH_SERIAL = ["loop", "reduce", "loops", "triad", "uneven", "sorted"]
+RUNTIMES = ["weir", "onetbb", "libgomp", "libomp", "taskflow", "libfork"]
+ROWS = ["one-task", "loop", "reduce", "empty-loop", "tasks", "read", "loops", "triad", "uneven", "sorted", "pipeline",
+        "short-pipeline", "graph", "start-stop", "start-loop-stop", "tree-2", "tree-4", "tree-10", "fib", "integrate",
+        "queens"]
+RECURSIONS = ROWS[ROWS.index("tree-2"):]
+WITH_SERIAL = ["loop", "reduce", "loops", "triad", "uneven", "sorted", "pipeline", "short-pipeline", "graph",
+               *RECURSIONS]
 KEYS = ["row", "from", "runtime", "workers", "size", "ns", "lowest_ns", "highest_ns", "serial_ns", "overhead_ns",
-        "one_by_two", "runs"]
+        "one_by_two", "cpu_ns_a_call", "runs"]
 # Where there are more threads than CPUs, waiting actively takes the CPU from whoever is waited for.
 ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
 
@@ -61,12 +64,15 @@ class Refusals(unittest.TestCase):
 
     def test_the_programs(self):
         for runtime in built():
-            for line, says in [
-                    ("", "--row is missing"), ("--row loop", "loop:main"), ("--row", "needs a value"),
-                    ("--ro loop:main", "--ro"),
-                    ("--row loop:main --workers 0", "from 1"), ("--row loop:main --size 0", "from 1"),
-                    ("--row one-task:main --size 5", "no --size"), ("--row tree-10:main --size 10", "at most 9"),
-                    ("--row loops:main --iterations x", "whole number"), ("--row loop:main --least-ms 0", "from 1")]:
+            lines = [
+                ("", "--row is missing"), ("--row tree-2", "tree-2:main"), ("--row", "needs a value"),
+                ("--ro tree-2:main", "--ro"), ("--row tree-2:main --workers 0", "from 1"),
+                ("--row tree-2:main --size 0", "from 1"), ("--row tree-10:main --size 10", "at most 9"),
+                ("--row fib:main --size 46", "at most 45"), ("--row queens:main --size 17", "at most 16"),
+                ("--row tree-2:main --iterations x", "whole number"), ("--row tree-2:main --least-ms 0", "from 1")]
+            if runtime != "libfork":  # it has recursions only
+                lines.append(("--row one-task:main --size 5", "no --size"))
+            for line, says in lines:
                 with self.subTest(runtime=runtime, line=line):
                     self.refused(run(program(runtime), *line.split()), program(runtime), [says])
 
@@ -90,13 +96,14 @@ class Runs(unittest.TestCase):
                 self.hold(line)
 
     def hold(self, line):
-        tree = line["row"].startswith("tree")
+        recursion = line["row"] in RECURSIONS
         self.assertEqual(list(line), KEYS)
         self.assertGreater(line["ns"], 0)
         self.assertEqual((line["lowest_ns"], line["highest_ns"], line["runs"]), (line["ns"], line["ns"], 1))
-        self.assertIn(line["workers"], [1, 2] if tree else [3])
-        self.assertEqual(line["one_by_two"] is not None, tree and line["workers"] == 2)
-        self.assertEqual(line["serial_ns"] is not None, tree or line["row"] in WITH_SERIAL)
+        self.assertIn(line["workers"], [1, 2] if recursion else [3])
+        self.assertEqual(line["one_by_two"] is not None, recursion and line["workers"] == 2)
+        self.assertEqual(line["cpu_ns_a_call"] is not None, recursion)
+        self.assertEqual(line["serial_ns"] is not None, line["row"] in WITH_SERIAL)
         if line["row"] in ("loop", "reduce"):
             self.assertAlmostEqual(line["overhead_ns"], line["ns"] - line["serial_ns"], places=3)
         else:
@@ -114,7 +121,8 @@ class Runs(unittest.TestCase):
         for line in [r".*: 1 worker, medians of 2 runs in turn", r" +serial +weir", r"one empty task, and wait for it",
                      rf"  from main\(\) +us +-{number}", r"sum of 1,000 numbers", rf"  in a task +us{number * 2}",
                      rf"    more than serial +us{number}", r"tree, 2 children a task, 1,024 leaves",
-                     rf"  one worker +ms{number * 2}", rf"  two workers +ms{number}", rf"  one by two +x{number}"]:
+                     rf"  one worker +ms{number * 2}", rf"  two workers +ms{number}", rf"  one by two +x{number}",
+                     rf"  a call, one worker +ns{number}"]:
             self.assertRegex(result.stdout, rf"(?m)^{line}$")
         self.assertLess(max(map(len, result.stdout.splitlines())), 121)
 
@@ -122,7 +130,7 @@ class Runs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             weir = shutil.copy(WEIR, os.path.join(folder, "weir"))
             os.mkdir(os.path.join(folder, "peers"))
-            scripts = {"weir": "echo '{\"ns\": 5, \"serial_ns\": null}'", "onetbb": "echo lost >&2; exit 3",
+            scripts = {"weir": "echo '{\"ns\": 5, \"serial_ns\": null, \"calls\": null}'", "onetbb": "echo lost >&2; exit 3",
                        "libgomp": "echo nonsense"}
             for runtime, what in scripts.items():
                 path = os.path.join(folder, "peers", "main-" + runtime)
@@ -132,8 +140,8 @@ class Runs(unittest.TestCase):
             result = bench_main("--workers", "1", "--json", "--rows", "one-task", weir=weir)
             self.assertEqual(result.returncode, 1)
             said = result.stderr.splitlines()
-            self.assertEqual(said[:2], [*left_out(scripts), "weir: one-task:main under onetbb, 1 worker: lost"])
-            self.assertIn("nonsense", said[2])
+            self.assertEqual(said[:-1], [*left_out(scripts), "weir: one-task:main under onetbb, 1 worker: lost"])
+            self.assertIn("nonsense", said[-1])
             self.assertEqual([json.loads(line)["runtime"] for line in result.stdout.splitlines()], ["weir"])
 
     def test_list_mentions_it(self):

@@ -79,10 +79,10 @@ class main_session {
 
  private:
   std::vector<main_run> runs_of(const main_row& row) const {
-    const bool tree = row.what == bench::from_main::kind::tree;
+    const bool recursion = row.what == bench::from_main::kind::recursion;
     std::vector<main_run> runs;
     for (const auto from : {bench::from_main::place::main, bench::from_main::place::task})
-      for (const int n : tree ? std::vector<int>{1, 2} : std::vector<int>{workers_})
+      for (const int n : recursion ? std::vector<int>{1, 2} : std::vector<int>{workers_})
         for (const bench_program& p : programs_)
           if (p.has(part_name(row, from))) runs.emplace_back(row, from, p, n, limits_);
     return runs;
@@ -141,7 +141,7 @@ CLI::App* add_main_command(CLI::App& bench, std::shared_ptr<int> status) {
   own->add_option("--runtimes", o->runtimes,
                   fmt::format("Of {}; default: those that are there", fmt::join(main_runtime_names(), ", ")))
       ->type_name("R[,R...]");
-  own->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use. Trees have one, and two")
+  own->add_option("--workers", o->workers, "Workers; 0: one per CPU the process may use. Recursions have one, and two")
       ->transform(bench::whole_number(0, runtime_options::most_workers))
       ->type_name("N");
   own->add_option("--repeat", o->repeat, "Rounds; the median is shown")

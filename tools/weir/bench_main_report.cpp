@@ -27,7 +27,7 @@ std::string title_of(const main_result& r) {
   std::string title(r.row->title);
   const std::size_t at = title.find("{}");
   if (at == std::string::npos) return title;
-  const bool tree = r.row->what == kind::tree;
+  const bool tree = r.row->computes == bench::from_main::recursion::tree;
   return title.replace(at, 2, with_commas(tree ? bench::from_main::leaves_of(r.row->children, r.size) : r.size));
 }
 
@@ -73,7 +73,7 @@ class main_table {
  private:
   void print_row(const main_result& first) const {
     fmt::print("{}\n", title_of(first));
-    if (first.row->what == kind::tree) print_tree(first);
+    if (first.row->what == kind::recursion) print_recursion(first);
     else
       for (const place from : {place::main, place::task}) print_place(first, from);
   }
@@ -88,12 +88,15 @@ class main_table {
                        }});
   }
 
-  void print_tree(const main_result& first) const {
+  void print_recursion(const main_result& first) const {
     const double unit = first.row->ns_per_unit;
     for (const int n : {1, 2})
       print_line(first, {n == 1 ? "one worker" : "two workers", first.row->unit, place::main, n, n == 1,
                          [=](const auto& r) { return r.ns / unit; }});
     print_line(first, {"one by two", "x", place::main, 2, false, [](const main_result& r) { return r.ratio; }});
+    for (const int n : {1, 2})
+      print_line(first, {n == 1 ? "a call, one worker" : "a call, two workers' time together", "ns", place::main, n,
+                         false, [](const main_result& r) { return r.call; }});
   }
 
   // Nothing where no runtime has such a result.
@@ -126,7 +129,7 @@ class main_table {
 
 void compare_workers(main_results& results) {
   for (main_result& two : results) {
-    if (two.row->what != kind::tree || two.workers != 2) continue;
+    if (two.row->what != kind::recursion || two.workers != 2) continue;
     const auto one = std::ranges::find_if(results, [&](const main_result& r) {
       return r.row == two.row && r.runtime == two.runtime && r.workers == 1;
     });
@@ -147,6 +150,7 @@ void print_main_json(const main_results& results) {
     line["serial_ns"] = number(r.serial);
     line["overhead_ns"] = number(r.overhead);
     line["one_by_two"] = number(r.ratio);
+    line["cpu_ns_a_call"] = number(r.call);
     line["runs"] = r.runs;
     fmt::print("{}\n", line.dump());
   }

@@ -12,7 +12,7 @@
 namespace weir::tools {
 namespace {
 
-constexpr std::string_view main_runtimes[] = {"weir", "onetbb", "libgomp", "libomp"};
+constexpr std::string_view main_runtimes[] = {"weir", "onetbb", "libgomp", "libomp", "taskflow", "libfork"};
 constexpr double longest_main_seconds = 120;  // of a process, before it is killed
 
 }  // namespace
@@ -44,6 +44,7 @@ void main_run::measure() {
   try {
     const auto said = nlohmann::json::parse(answer.line);
     ns_.push_back(said.at("ns").get<double>());
+    if (!said.at("calls").is_null()) calls_ = said.at("calls").get<double>();
     if (said.at("serial_ns").is_null()) return;
     serial_ns_.push_back(said.at("serial_ns").get<double>());
     overhead_ns_.push_back(ns_.back() - serial_ns_.back());
@@ -59,6 +60,7 @@ main_result main_run::result() const {
   r.highest = *std::ranges::max_element(ns_);
   if (!serial_ns_.empty()) r.serial = bench::median(serial_ns_);
   if (row_.what == bench::from_main::kind::overhead && r.serial) r.overhead = bench::median(overhead_ns_);
+  if (calls_) r.call = r.ns * workers_ / *calls_;
   r.runs = ns_.size();
   return r;
 }

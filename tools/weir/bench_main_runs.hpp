@@ -32,7 +32,8 @@ struct main_result {
   double ns = 0, lowest = 0, highest = 0;
   std::optional<double> serial;    // of the sequential program, where there is one
   std::optional<double> overhead;  // how much more than that, in rows that are about it
-  std::optional<double> ratio;     // of trees, with two workers: the time with one by this
+  std::optional<double> ratio;     // of recursions, with two workers: the time with one by this
+  std::optional<double> call;      // of recursions: CPU time a call, that of all workers, also where they wait
   std::size_t runs = 0;
 };
 
@@ -56,6 +57,7 @@ class main_run {
   int workers_;
   main_limits limits_;
   std::vector<double> ns_, serial_ns_, overhead_ns_;
+  std::optional<double> calls_;
   std::string failure_;
 };
 

@@ -14,9 +14,7 @@ namespace weir::detail {
 // Of who takes tokens from the source: one thread at a time, in order.
 class pipeline_pace {
  public:
-  // With one worker there is nobody to share with.
-  pipeline_pace(std::size_t stages, int workers)
-      : longest_tried_ns_(stages * longest_hand_over_ns), now_(workers == 1 ? way::alone_for_good : way::coming) {}
+  explicit pipeline_pace(std::size_t stages) : longest_tried_ns_(stages * longest_hand_over_ns) {}
 
   // Of the token taken last: the next one is not to be begun before it is through, or waits.
   bool is_alone() const { return now_ > way::shared; }
@@ -24,7 +22,7 @@ class pipeline_pace {
   // A token will be taken. `now_ns()` is called now and then, while alone is tried each time.
   template <class Clock>
   void before_token(const Clock& now_ns) {
-    if (tokens_++ != look_at_ || now_ == way::alone_for_good) return;
+    if (tokens_++ != look_at_) return;
     const std::uint64_t taken = look_at_, now = now_ns(), ns = now - began_ns_;
     switch (now_) {
       case way::coming: return begin(way::shared, tokens_to_measure, now);
@@ -32,20 +30,20 @@ class pipeline_pace {
         shared_ns_ = ns / taken;
         return shared_ns_ > longest_tried_ns_ ? begin(way::coming, period_, now) : begin(way::tried, 1, now);
       case way::tried:
-        if (ns >= tokens_to_measure * shared_ns_) return begin_period(way::coming, now);
-        if (taken == tokens_to_measure) return begin_period(way::alone, now);
+        if (ns >= tokens_to_measure * shared_ns_) return begin_period(way::coming, period_, now);
+        if (taken == tokens_to_measure) return begin_period(way::alone, tokens_to_measure, now);
         look_at_++;
         return;
       case way::alone:
-        // Longer than shared: they have changed, or what was measured then was.
-        if (ns / taken > shared_ns_) period_ = first_period;
-        return begin(way::coming, tokens_to_come, now);
-      case way::alone_for_good: return;
+        // They have changed, or were shorter by chance when they were measured.
+        if (ns > taken * shared_ns_) period_ = first_period, left_ = 0;
+        left_ -= std::min(left_, taken);
+        return left_ == 0 ? begin(way::coming, tokens_to_come, now) : begin(way::alone, tokens_to_measure, now);
     }
   }
 
  private:
-  enum class way : std::uint8_t { coming, shared, tried, alone, alone_for_good };  // coming: shared, and not measured
+  enum class way : std::uint8_t { coming, shared, tried, alone };  // coming: shared, and not measured
   // Others need some time until they have come.
   static constexpr std::uint64_t tokens_to_come = 24, tokens_to_measure = 40;
   static constexpr std::uint64_t first_period = 1024, longest_period = 65536;
@@ -58,15 +56,17 @@ class pipeline_pace {
     look_at_ = tokens;
     began_ns_ = now;
   }
-  void begin_period(way w, std::uint64_t now) {
-    begin(w, period_, now);
+  void begin_period(way w, std::uint64_t tokens, std::uint64_t now) {
+    begin(w, tokens, now);
+    left_ = period_;
     period_ = std::min(2 * period_, longest_period);
   }
 
   const std::uint64_t longest_tried_ns_;
-  way now_;
+  way now_ = way::coming;
   std::uint64_t tokens_ = 0, look_at_ = tokens_to_come;  // since it began
-  std::uint64_t began_ns_ = 0, shared_ns_ = 0, period_ = first_period;
+  std::uint64_t began_ns_ = 0, shared_ns_ = 0;
+  std::uint64_t period_ = first_period, left_ = 0;  // tokens
 };
 
 }  // namespace weir::detail

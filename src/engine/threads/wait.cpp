@@ -69,7 +69,7 @@ void engine::throttle(slot& s) {
     // One like which has not finished yet may wait for what this creator does next. But where nobody else finds out,
     // for instance with one worker, all would be created before the first is executed.
     const bool may_run = f->ops->has_run_before() || backlog_now() > 2 * static_cast<std::int64_t>(backlog_limit_);
-    if (!may_run && !frames_fill_their_share()) return scheduler_.push_own(s.queues, f);
+    if (f->ops->is_apart() || (!may_run && !frames_fill_their_share())) return scheduler_.push_own(s.queues, f);
     execute(s, f);
   }
 }
