@@ -25,8 +25,8 @@
 // whose body is one type for all, a std::function, may be of very different lengths: then a long one is alone for a chunk.
 // If others are called who looks for work comes at once, and who sleeps has to be woken; some 10 ns for each time that
 // chunks are taken: one, then twice as many each time, until few are left. On several nodes two system calls for each
-// worker. Each who comes counts as one task. 128 bytes a worker. Without a grain there are at most 64 chunks a worker,
-// and each begins at a multiple of up to 64 elements.
+// worker. Each who comes counts as one task. 128 bytes a worker. Without a grain there are at most 64 chunks a worker, 256
+// where the body takes elements and returns nothing, and each begins at a multiple of up to 64 elements.
 //
 // Bodies that wait for each other, if there are more chunks than workers: loop_options::concurrent. Without it they may
 // wait for ever.
@@ -63,7 +63,7 @@ enum class distribution : std::uint8_t {
 };
 
 struct loop_options {
-  // Elements in a chunk (the last one may have fewer); 0: a 64th of a worker's share. Larger where a body's call is
+  // Elements in a chunk (the last one may have fewer); 0: a 64th of a worker's share, or a 256th (see above). Larger where a body's call is
   // expensive to set up or to combine, smaller where a few elements take most of the time.
   std::size_t grain = 0;
   weir::distribution distribution = weir::distribution::nodes;
@@ -141,9 +141,9 @@ struct cut_range {
   Position end(std::uint64_t last) const { return range.at(shape.chunk_end(last - 1)); }
 };
 
-inline loop_shape shape_of(runtime& rt, std::uint64_t elements, const loop_options& o) {
+inline loop_shape shape_of(runtime& rt, std::uint64_t elements, const loop_options& o, std::uint64_t chunks_a_worker) {
   const bool by_node = o.distribution == distribution::nodes && rt.nodes() > 1;
-  loop_shape s = loop_shape::of(elements, o.grain, rt.workers(), by_node);
+  loop_shape s = loop_shape::of(elements, o.grain, rt.workers(), by_node, chunks_a_worker);
   s.concurrent = o.concurrent;
   if (s.chunks < s.workers) s.by_node = false;  // some workers have no part
   return s;
@@ -155,7 +155,9 @@ void for_chunks(runtime& rt, const checked_range<Position>& range, const Body& b
                 "weir::parallel_for: the body takes an index or element, or the begin and end of a chunk; several "
                 "threads call it, so it must be callable as const (no mutable lambda)");
   if (range.elements == 0) return;
-  const loop_shape shape = shape_of(rt, range.elements, o);
+  constexpr bool by_element = element_body<Body, Position>;
+  const loop_shape shape =
+      shape_of(rt, range.elements, o, by_element ? chunks_of_elements_per_worker : chunks_per_worker);
   const cut_range<Position> cut{range, shape};
   const auto work = [&](std::uint64_t first, std::uint64_t last) {
     if constexpr (element_body<Body, Position>) {
@@ -306,7 +308,7 @@ template <class T, class Position, class Body, class Combine>
 T reduce_in_chunks(runtime& rt, const checked_range<Position>& range, T identity, const Body& body,
                    const Combine& combine, const loop_options& o) {
   if (range.elements == 0) return identity;
-  const loop_shape shape = shape_of(rt, range.elements, o);
+  const loop_shape shape = shape_of(rt, range.elements, o, chunks_per_worker);
   if (shape.chunks > most_results)
     throw usage_error("parallel_reduce: a grain of " + std::to_string(shape.grain) + " makes " + std::to_string(shape.chunks) + " partial results of " + std::to_string(shape.elements) + " elements; expected at most " +
                       std::to_string(most_results) + ", so a larger grain");

@@ -1,6 +1,7 @@
 // Loops that their caller may run alone, and those that it must not.
 #include "tests/support/loop_shapes.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -40,6 +41,25 @@ TEST(parallel_for, shares_a_long_loop_after_short_ones_with_the_same_body) {
     else while (came != 3) std::this_thread::yield();
   });
   EXPECT_EQ(came, 3u);
+}
+
+// On a machine with many workers a part is taken in very many steps. All others are busy, so nobody else takes what this
+// one leaves.
+TEST(parallel_for, has_its_caller_run_all_parts_to_the_end) {
+  const watchdog dog(120);
+  constexpr int workers = 24, elements = workers * 2000;
+  for (const char* machine : {"nodes:1 cpus:24", "nodes:24 cpus:1"}) {
+    SCOPED_TRACE(machine);
+    runtime rt({.workers = workers, .machine = machine});
+    gate busy;
+    for (int i = 0; i < workers - 1; i++) rt.spawn([&] { busy.pass(); });
+    busy.await_arrivals(workers - 1);
+    std::vector<int> visits(elements);
+    rt.run([&] { parallel_for(rt, 0, elements, [&](int i) { visits[static_cast<std::size_t>(i)]++; }, {.grain = 1}); });
+    EXPECT_EQ(std::ranges::count(visits, 1), elements);
+    busy.open();
+    rt.wait();
+  }
 }
 
 }  // namespace

@@ -39,9 +39,14 @@
 
 namespace weir::detail {
 
-// Chunks a worker, where the program names no grain. More: a chunk costs some 10 ns beside its body. Fewer: where the
-// last chunks take longest, more workers wait for them.
-inline constexpr std::uint64_t chunks_per_worker = 64;
+// Chunks a worker, where the program names no grain. Fewer: where the last chunks take longest, more workers wait for
+// them. More: of bodies that take a chunk, or return a result, each chunk is a call, or a result to be combined; those
+// of elements go on through all chunks that were taken together.
+inline constexpr std::uint64_t chunks_per_worker = 64, chunks_of_elements_per_worker = 256;
+
+// A run of chunks that takes less is not divided. Longer: loops are less even at their end. Shorter: taking chunks, some 10
+// ns each time, costs more than that brings.
+inline constexpr float longest_undivided_ns = 1000;
 
 // A chunk's begin is a multiple of so many elements, or less in short loops. More: chunks are less even.
 inline constexpr std::uint64_t most_aligned_elements = 64;
@@ -56,13 +61,25 @@ struct loop_shape {
   bool by_chunk;  // the program says how long a chunk is: it is looked between any two whether the loop is left early
   bool concurrent;  // chunks may wait for each other: who has begun one keeps no other from anybody
 
-  static loop_shape of(std::uint64_t elements, std::uint64_t grain, int workers, bool by_node) {
+  static loop_shape of(std::uint64_t elements, std::uint64_t grain, int workers, bool by_node,
+                       std::uint64_t chunks_a_worker = chunks_per_worker) {
     const auto w = static_cast<std::uint64_t>(workers);
     const bool given = grain != 0;
-    if (!given) grain = aligned(divided_up(elements, chunks_per_worker * w));
+    if (!given) grain = aligned(divided_up(elements, chunks_a_worker * w));
     return {elements, grain, divided_up(elements, grain), w, by_node, given, false};
   }
 
+  // Chunks that who comes takes at first: where the program has not said how long a chunk is, a 64th of a part.
+  std::uint64_t first_run() const {
+    return by_chunk ? 1 : std::max(chunks / (workers * chunks_per_worker), std::uint64_t{1});
+  }
+  // And at least, while so many are left, in a loop that takes one thread so long. On several nodes, where helpers look on,
+  // until it turns out to be uneven.
+  std::uint64_t least_run(float expected_ns) const {
+    if (by_node) return first_run();
+    const bool is_short = expected_ns < static_cast<float>(workers * chunks_per_worker) * longest_undivided_ns;
+    return is_short ? first_run() : 1;
+  }
   // Where chunk `c` of `chunks`, or the last chunk, ends: in elements from the range's begin.
   std::uint64_t chunk_begin(std::uint64_t c) const { return c * grain; }
   std::uint64_t chunk_end(std::uint64_t c) const { return c + 1 == chunks ? elements : (c + 1) * grain; }
@@ -117,9 +134,9 @@ class loop_parts {
  public:
   using taken = chunks_taken;
 
-  // The shape is to outlive it.
-  loop_parts(const runtime& rt, const loop_shape& s, const chunks_begun& done)
-      : shape(s), runtime_(rt), parts_(new part[s.workers]) {
+  // The shape is to outlive it. `expected_ns`: of one thread.
+  loop_parts(const runtime& rt, const loop_shape& s, const chunks_begun& done, float expected_ns)
+      : shape(s), least_run_(s.least_run(expected_ns)), runtime_(rt), parts_(new part[s.workers]) {
     std::uint32_t parts = 0;
     for (std::uint64_t w = 0; w < s.workers; w++) {
       part& p = parts_[w];
@@ -139,7 +156,8 @@ class loop_parts {
     const std::uint64_t now = p.next.load(std::memory_order_relaxed);
     if (now >= p.end) return {0, 0};
     if (shape.concurrent) most = 1;
-    const std::uint64_t n = std::min(most, std::max((p.end - now) / (2 * shape.workers), std::uint64_t{1}));
+    const std::uint64_t least = is_uneven_.load(std::memory_order_relaxed) != 0 ? 1 : least_run_;
+    const std::uint64_t n = std::min(most, std::max((p.end - now) / (2 * shape.workers), least));
     const std::uint64_t first = p.next.fetch_add(n, std::memory_order_relaxed), last = std::min(first + n, p.end);
     if (shape.by_node && last == p.end && first < last) parts_left_.fetch_sub(1, std::memory_order_relaxed);
     return {first, last};
@@ -167,6 +185,7 @@ class loop_parts {
   };
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
+  const std::uint64_t least_run_;
   const runtime& runtime_;
   const std::unique_ptr<part[]> parts_;  // by worker
   std::uint64_t began_ns_ = 0;           // only on several nodes, like the following
@@ -286,7 +305,7 @@ class loop : public loop_work {
   }
   bool share() noexcept {
     try {
-      parts_.emplace(runtime_, shape_, begun_);
+      parts_.emplace(runtime_, shape_, begun_, ops.habits.expected_ns(elements));
     } catch (const std::bad_alloc&) {
       return false;
     }
@@ -313,10 +332,10 @@ class loop : public loop_work {
   }
 
   void run_part(std::uint64_t worker) {
-    std::uint64_t most = 1;
+    std::uint64_t most = shape_.first_run();
     for (auto t = parts_->take(worker, most); t.any(); t = parts_->take(worker, most)) {
       run_chunks(t);
-      most *= 2;
+      most = std::min(2 * most, shape_.chunks);  // with many workers a part is taken in more steps than a word has bits
     }
   }
   void run_chunks(const chunks_taken& t) {

@@ -31,7 +31,7 @@ class loop_habits {
   way next(std::uint64_t elements, std::uint64_t useful) {
     const std::uint32_t before = begun_.load(relaxed);
     begun_.store(before + 1, relaxed);
-    const float expected = ns_per_element_.less() * static_cast<float>(elements), extra = extra_ns_.less();
+    const float expected = expected_ns(elements), extra = extra_ns_.less();
     const bool guesses = is_guess_.load(relaxed);
     if (expected > longest_begun_alone_ns) return {.says_shared = guesses || before % loops_per_look < 2};
     const float saved = saved_of(expected, useful);
@@ -41,6 +41,11 @@ class loop_habits {
     const float alone_ns = unusual ? unclear * extra : std::max(extra, late * expected);
     const bool looks = counts && (guesses || before % loops_per_look < 2);
     return {alone, static_cast<std::uint64_t>(alone_ns), clear && !looks, pays, looks && alone, looks && !alone};
+  }
+
+  // By its caller alone. Longer than any loop if nothing is known.
+  float expected_ns(std::uint64_t elements) const {
+    return ns_per_element_.less() * static_cast<float>(elements);
   }
 
   // Its caller, alone, needed so long for so many elements.
