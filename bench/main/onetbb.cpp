@@ -140,7 +140,7 @@ auto pipeline(const problem& p) {
     line->begin();
     std::uint64_t next = 0;
     const auto source = tbb::make_filter<void, std::uint64_t>(serial, [&](tbb::flow_control& control) -> std::uint64_t {
-      if (next < p.size) return line->pass(0, next++);
+      if (next < p.size) return line->pass(0, pipeline_work::token(next++));
       control.stop();
       return 0;
     });

@@ -144,7 +144,7 @@ auto pipeline(const problem& p) {
 #pragma omp parallel
 #pragma omp single
     for (std::uint64_t i = 0; i < p.size; i++) {
-      on_its_way[i] = i;
+      on_its_way[i] = pipeline_work::token(i);
       for (std::size_t s = 0; s < pipeline_work::stages; s++) {
 #pragma omp task depend(inout : on_its_way[i], kept[s]) firstprivate(work, i, s)
         on_its_way[i] = work->pass(s, on_its_way[i]);
@@ -155,14 +155,37 @@ auto pipeline(const problem& p) {
   };
 }
 
+// A task a node, which names what it reads: at the edges one neighbour twice.
+auto graph(const problem& p) {
+  return [work = std::make_shared<grid_work>(p.size), names = std::make_shared<std::vector<char>>(p.size)] {
+    work->begin();
+    grid_work* const w = work.get();
+    char* const node = names->data();
+#pragma omp parallel
+#pragma omp single
+    for (std::uint64_t i = 0; i < w->size(); i++) {
+      const std::uint64_t above = i - grid_work::columns, column = i % grid_work::columns;
+      const std::uint64_t left = column > 0 ? above - 1 : above, right = column + 1 < grid_work::columns ? above + 1 : above;
+      if (i < grid_work::columns) {
+#pragma omp task depend(out : node[i]) firstprivate(w, i)
+        w->run(i);
+      } else {
+#pragma omp task depend(in : node[left], node[above], node[right]) depend(out : node[i]) firstprivate(w, i)
+        w->run(i);
+      }
+    }
+    static_cast<void>(node);
+    work->expect_all();
+  };
+}
+
 class tasks_of_a_call {
  public:
   explicit tasks_of_a_call(nothing_shared&) {}
   template <class F>
   void fork(const F& f) {
-    F copy = f;
-#pragma omp task firstprivate(copy)
-    copy();
+#pragma omp task firstprivate(f)
+    f();
   }
   void join() {
 #pragma omp taskwait
@@ -205,6 +228,7 @@ constexpr entry entries[] = {
     {"sorted", place::main, in_main<uneven<true>>},
     {"pipeline", place::main, in_main<pipeline>},
     {"short-pipeline", place::main, in_main<pipeline>},
+    {"graph", place::main, in_main<graph>},
     {"start-loop-stop", place::main, start_loop_and_stop},
     {"tree-2", place::main, in_main<recursive>},
     {"tree-4", place::main, in_main<recursive>},

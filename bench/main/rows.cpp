@@ -45,24 +45,6 @@ std::uint64_t leaves_of(std::uint64_t children, std::uint64_t levels) {
   return leaves;
 }
 
-namespace {
-
-struct fork_count {
-  std::uint64_t forks = 0;
-};
-struct counted_tasks {
-  explicit counted_tasks(fork_count& c) : count(c) {}
-  template <class F>
-  void fork(const F& f) {
-    count.forks++;
-    f();
-  }
-  void join() {}
-  fork_count& count;
-};
-
-}  // namespace
-
 std::uint64_t calls_of(const row& what, std::uint64_t size) {
   fork_count count;
   static_cast<void>(result_of<counted_tasks>(count, what, size));

@@ -75,8 +75,10 @@ batch pipeline(const problem& p) {
   return [p, line = std::make_shared<pipeline_work>(p.iterations, p.what->elements_a_stage)](std::uint64_t repetitions) {
     return seconds_of(repetitions, [&] {
       line->begin();
-      for (std::uint64_t token = 0; token < p.size; token++)
-        for (std::size_t s = 0; s < pipeline_work::stages; s++) line->pass(s, token);
+      for (std::uint64_t i = 0; i < p.size; i++) {
+        std::uint64_t token = pipeline_work::token(i);
+        for (std::size_t s = 0; s < pipeline_work::stages; s++) token = line->pass(s, token);
+      }
       line->expect_all(p.size);
     });
   };

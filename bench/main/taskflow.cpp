@@ -28,8 +28,7 @@ batch in_task(const problem& p) {
   const auto executor = std::make_shared<tf::Executor>(static_cast<std::size_t>(p.workers));
   return [executor, once = Prepare(p)](std::uint64_t repetitions) {
     double seconds = 0;
-    executor->silent_async([&] { seconds = seconds_of(repetitions, [&] { once(*executor); }); });
-    executor->wait_for_all();
+    executor->async([&] { seconds = seconds_of(repetitions, [&] { once(*executor); }); }).get();  // throws what is thrown
     return seconds;
   };
 }
@@ -68,7 +67,7 @@ auto pipeline(const problem& p) {
     std::vector<std::uint64_t> tokens(lines);
     auto source = [&](tf::Pipeflow& at) {
       if (at.token() == p.size) at.stop();
-      else tokens[at.line()] = line->pass(0, at.token());
+      else tokens[at.line()] = line->pass(0, pipeline_work::token(at.token()));
     };
     const auto stage = [&](std::size_t s) {
       return tf::Pipe{tf::PipeType::SERIAL, [&, s](tf::Pipeflow& at) {
@@ -115,8 +114,7 @@ class tasks_of_a_call {
 auto recursive(const problem& p) {
   return [p, expected = expected_result(*p.what, p.size)](tf::Executor& executor) {
     double found = 0;
-    executor.silent_async([&] { found = result_of<tasks_of_a_call>(executor, *p.what, p.size); });
-    executor.wait_for_all();
+    executor.async([&] { found = result_of<tasks_of_a_call>(executor, *p.what, p.size); }).get();
     expected.compare(found);
   };
 }

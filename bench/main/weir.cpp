@@ -123,7 +123,7 @@ auto pipeline(const problem& p) {
     line->begin();
     auto source = [&, next = std::uint64_t{0}]() mutable -> std::optional<std::uint64_t> {
       if (next == p.size) return {};
-      return line->pass(0, next++);
+      return line->pass(0, pipeline_work::token(next++));
     };
     const auto stage = [&](std::size_t s) {
       return weir::serial_stage([&, s](std::uint64_t token) { return line->pass(s, token); });

@@ -88,35 +88,38 @@ struct leaf_counts {
   }
 };
 
-// Tokens are numbers, and each stage keeps the one that it expects next: all stages are serial.
+// All stages are serial, and each keeps the number of the token that it expects next. A token is a number, too, and says
+// through how many stages it has gone.
 class pipeline_work {
  public:
   static constexpr std::size_t stages = 8;
   pipeline_work(std::uint64_t iterations_of_10_ns, unsigned elements) : iterations_(iterations_of_10_ns), elements_(elements) {}
 
   void begin() {
-    for (kept& k : expected_) k.token = 0;
+    for (kept& k : expected_) k.number = 0;
   }
+  // As the source makes it.
+  static std::uint64_t token(std::uint64_t number) { return number * stages; }
   // The token, which goes on.
   std::uint64_t pass(std::size_t stage, std::uint64_t token) {
     for (unsigned i = 0; i < elements_; i++) compute(iterations_);
-    if (expected_[stage].token == token) expected_[stage].token++;
-    return token;
+    if (token == expected_[stage].number * stages + stage) expected_[stage].number++;
+    return token + 1;
   }
   void expect_all(std::uint64_t tokens) const {
-    for (const kept& k : expected_) expect(k.token == tokens);
+    for (const kept& k : expected_) expect(k.number == tokens);
   }
 
  private:
   struct alignas(128) kept {
-    std::uint64_t token = 0;
+    std::uint64_t number = 0;
   };
   const std::uint64_t iterations_;
   const unsigned elements_;
   std::array<kept, stages> expected_;
 };
 
-// A grid of 64 columns: each node comes after its neighbours in the row before, and is one more than the largest.
+// A grid of 64 columns: each node comes after its neighbours in the row before, and is one more than the least.
 class grid_work {
  public:
   static constexpr std::uint64_t columns = 64;
@@ -134,9 +137,9 @@ class grid_work {
   // All values grow from run to run, so that who comes too early has one that is too small.
   void begin() { base_ += values_.size() / columns; }
   void run(std::uint64_t node) {
-    std::uint64_t most = node < columns ? base_ : 0;
-    for_each_before(node, [&](std::uint64_t before) { most = std::max(most, values_[before]); });
-    values_[node] = most + 1;
+    std::uint64_t least = node < columns ? base_ : ~std::uint64_t{0};
+    for_each_before(node, [&](std::uint64_t before) { least = std::min(least, values_[before]); });
+    values_[node] = least + 1;
   }
   void expect_all() const {
     for (std::uint64_t i = 0; i < size(); i++) expect(values_[i] == base_ + i / columns + 1);

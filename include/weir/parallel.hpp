@@ -24,7 +24,7 @@
 // can first: loops that are short are run by their caller alone, for some 0.2 us more than the bodies take. Loops
 // whose body is one type for all, a std::function, may be of very different lengths: then a long one is alone for a chunk.
 // If others are called who looks for work comes at once, and who sleeps has to be woken; some 10 ns for each time that
-// chunks are taken: one, then twice as many each time, until few are left. On several nodes two system calls for each
+// chunks are taken: few, then twice as many each time, until few are left. On several nodes two system calls for each
 // worker. Each who comes counts as one task. 128 bytes a worker. Without a grain there are at most 64 chunks a worker, 256
 // where the body takes elements and returns nothing, and each begins at a multiple of up to 64 elements.
 //

@@ -12,13 +12,14 @@
 //
 // Where things run. Who has taken a token from the source carries it on, stage by stage, so that it stays in the same
 // caches, until a serial stage is busy with a token before it: who is there goes on with it then, or leaves it to whoever
-// is idle. Nobody waits inside of a stage for another one. A source may wait for what becomes of tokens before: who has
-// one in hand brings it as far as it goes before it calls the source again, and no source is called on top of a stage. A
-// stage must not wait for tokens that come later: where tokens are so short that several threads are slower than one, which
-// is measured, they go through one after the other.
+// is idle. Nobody waits inside of a stage for another one. A source that waits for what becomes of tokens before does so in
+// weir::blocking(): then others bring those tokens through in its worker's place. A stage must not wait for tokens that
+// come later: where tokens are so short that several threads are slower than one, which is measured, they go through one
+// after the other.
 //
 // Cost. Some 10 ns a token and stage; where a token goes to another thread, as much as a task, some 30 ns to 0.2 us, and
-// the cache misses of what the stages keep. Memory for pipeline_options::tokens tokens, each in cache lines of its own,
+// the cache misses of what the stages keep. A stage that waits for tasks may take a thread more for each token that is
+// under way, as no source is called on top of it. Memory for pipeline_options::tokens tokens, each in cache lines of its own,
 // touched first by the caller, and 128 bytes a stage for every 128 of them.
 //
 // Errors. If the source or a stage throws, the source is called no more, tokens that are under way are dropped, and
@@ -280,6 +281,7 @@ class pipeline {
           s = next_stage;
         } else if (next.next_line && s != 0) {
           if (next.same_line) leave(l, 0, kept);
+          if (++tokens == most_tokens_of_a_task) return create_both(kept, after, s);
           l = after;
         } else {
           if (next.next_line) kept = after;
@@ -301,6 +303,11 @@ class pipeline {
   void leave(std::size_t l, std::size_t s, std::size_t& kept) {
     if (s == 0 && pace_.is_alone()) kept = l;
     else create(l, s);
+  }
+  // Who goes on here runs what was created last first: tokens come before the source.
+  void create_both(std::size_t source, std::size_t l, std::size_t s) {
+    if (source != no_line) create(source, 0);
+    create(l, s);
   }
   void create(std::size_t l, std::size_t s) { tasks_.spawn(options_, carrier{this, l, s}); }
 

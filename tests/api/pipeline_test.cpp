@@ -159,8 +159,7 @@ TEST(pipeline, runs_serial_stages_beside_each_other) {
   EXPECT_EQ(first, 2);
 }
 
-// One that answers: nothing more comes before the last one is through. Also after tokens that were short, and with one
-// worker.
+// One that answers: nothing more comes before the last one is through. Also with one worker.
 TEST(pipeline, lets_its_source_wait_for_earlier_tokens) {
   const watchdog dog(60);
   for (const int workers : {1, 2, 4})
@@ -171,7 +170,10 @@ TEST(pipeline, lets_its_source_wait_for_earlier_tokens) {
         parallel_pipeline(
             rt,
             [&, i = 0]() mutable -> std::optional<int> {
-              while (i > 500 && through < i) std::this_thread::yield();
+              if (i > 500)
+                blocking([&] {
+                  while (through < i) std::this_thread::yield();
+                });
               return i < 600 ? std::optional(i++) : std::nullopt;
             },
             parallel_stage([](int i) { return i; }), serial_stage([&](int) { through++; }));
@@ -184,31 +186,36 @@ TEST(pipeline, lets_its_source_wait_for_earlier_tokens) {
 // What a stage waits for is run by the worker that waits, but the source is not: it would wait for a token below it.
 TEST(pipeline, calls_no_source_on_top_of_a_stage) {
   const watchdog dog(60);
-  for (const int workers : {1, 2, 4}) {
-    runtime rt({.workers = workers, .machine = one_node});
-    std::atomic<int> through{0}, done{0};
-    parallel_pipeline(
-        rt,
-        [&, i = 0]() mutable -> std::optional<int> {
-          while (through < i) std::this_thread::yield();
-          return i < 200 ? std::optional(i++) : std::nullopt;
-        },
-        parallel_stage([&](int i) {
-          scope inner(rt);
-          for (int t = 0; t < 3; t++)
-            inner.spawn([&] {
-              scope inmost(rt);
-              inmost.spawn([&] { done++; });
-              inmost.spawn([&] { done++; });
-              inmost.wait();
+  for (const char* policy : {"auto", "fifo", "node-queues"})
+    for (const int workers : {1, 2, 4}) {
+      SCOPED_TRACE(policy);
+      runtime rt({.workers = workers, .policy = policy, .machine = one_node});
+      std::atomic<int> through{0}, done{0};
+      parallel_pipeline(
+          rt,
+          [&, i = 0]() mutable -> std::optional<int> {
+            blocking([&] {
+              while (through < i) std::this_thread::yield();
             });
-          inner.wait();
-          return i;
-        }),
-        serial_stage([&](int) { through++; }));
-    EXPECT_EQ(through, 200);
-    EXPECT_EQ(done, 200 * 6);
-  }
+            return i < 200 ? std::optional(i++) : std::nullopt;
+          },
+          parallel_stage([&](int i) {
+            scope inner(rt);
+            for (int t = 0; t < 3; t++)
+              inner.spawn([&] {
+                scope inmost(rt);
+                inmost.spawn([&] { done++; });
+                inmost.spawn([&] { done++; });
+                inmost.wait();
+              });
+            inner.wait();
+            parallel_for(rt, 0, 10, [&](int) { done++; });
+            return i;
+          }),
+          serial_stage([&](int) { through++; }));
+      EXPECT_EQ(through, 200);
+      EXPECT_EQ(done, 200 * (6 + 10));
+    }
 }
 
 TEST(pipeline, gives_its_place_away_while_a_stage_blocks) {
@@ -250,6 +257,22 @@ TEST(pipeline, lets_others_go_on) {
                       }));
   });
   tasks.wait();
+  EXPECT_TRUE(ran);
+}
+
+// A last stage that others always have tokens for.
+TEST(pipeline, lets_others_go_on_in_a_slow_last_stage) {
+  const watchdog dog(60);
+  runtime rt({.workers = 3, .machine = one_node});
+  std::atomic<bool> ran{false};
+  int last = 0;
+  parallel_pipeline(
+      rt, [&]() -> std::optional<int> { return ran ? std::nullopt : std::optional(0); },
+      parallel_stage([](int i) { return i; }), serial_stage([&](int) {
+        if (last++ == 100)
+          rt.spawn({.priority = priority::high, .affinity = require(0)}, [&] { ran = true; });
+        for (int i = 0; i < 10000; i++) asm volatile("");
+      }));
   EXPECT_TRUE(ran);
 }
 

@@ -112,7 +112,10 @@ struct pipeline_program {
     std::atomic<std::size_t> through{0}, inside{0};
     std::size_t expected = 0;
     const auto source = [&, next = std::size_t{0}]() mutable -> std::optional<std::unique_ptr<std::size_t>> {
-      while (answers && through < next) std::this_thread::yield();
+      if (answers)
+        blocking([&] {
+          while (through < next) std::this_thread::yield();
+        });
       if (next == tokens) return {};
       return std::make_unique<std::size_t>(next++);
     };
@@ -150,9 +153,13 @@ void run_any(runtime& rt, random_numbers& random) {
 // Beside workers that are busy until it is over; from main, in a task, or from several threads.
 void run_some(const machine_shape& m, std::uint64_t seed) {
   random_numbers random(seed);
-  runtime rt({.workers = m.workers, .machine = m.machine});
-  const int busy = static_cast<int>(between(random, 0, 2) == 0 ? 0 : between(random, 0, static_cast<std::size_t>(m.workers - 1)));
   gate until_over;
+  runtime rt({.workers = m.workers, .policy = policy_names()[between(random, 0, policy_names().size() - 1)], .machine = m.machine});
+  const struct opener {
+    gate& closed;
+    ~opener() { closed.open(); }
+  } at_the_end{until_over};
+  const int busy = static_cast<int>(between(random, 0, 2) == 0 ? 0 : between(random, 0, static_cast<std::size_t>(m.workers - 1)));
   for (int i = 0; i < busy; i++) rt.spawn([&] { until_over.pass(); });
   until_over.await_arrivals(busy);
   switch (between(random, 0, 2)) {
@@ -169,13 +176,15 @@ void run_some(const machine_shape& m, std::uint64_t seed) {
       for (int t = 0; t < 3; t++)
         threads.emplace_back([&, s = random()] {
           random_numbers own(s);
-          for (int i = 0; i < 3; i++) run_any(rt, own);
+          try {
+            for (int i = 0; i < 3; i++) run_any(rt, own);
+          } catch (const std::exception& e) {
+            ADD_FAILURE() << e.what();
+          }
         });
       for (std::thread& t : threads) t.join();
     }
   }
-  until_over.open();
-  rt.wait();
 }
 
 TEST(random_loops, visit_everything_once) {

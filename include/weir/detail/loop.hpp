@@ -10,9 +10,9 @@
 // Relaxed will do: nothing is handed over but the number, and the caller sees what bodies did because it waits for the
 // servers.
 //
-// How many at a time: one, then twice as many each time, but no more than half of what would be each worker's share of
-// those left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). A chunk costs some 5 ns to
-// take.
+// How many at a time: one, or a 64th of a part, then twice as many each time, but no more than half of what would be each
+// worker's share of those left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). To take some
+// costs 5 ns or so.
 //
 // Before others come the caller may begin alone: at the first chunk of its own part, and on to the next parts, round
 // the range. Then what it has run of any part is that part's beginning.
@@ -73,11 +73,11 @@ struct loop_shape {
   std::uint64_t first_run() const {
     return by_chunk ? 1 : std::max(chunks / (workers * chunks_per_worker), std::uint64_t{1});
   }
-  // And at least, while so many are left, in a loop that takes one thread so long. On several nodes, where helpers look on,
-  // until it turns out to be uneven.
-  std::uint64_t least_run(float expected_ns) const {
+  // And at least, while so many are left, in a loop for which one thread needs so long. On several nodes, where helpers look
+  // on, until it turns out to be uneven.
+  std::uint64_t least_run(float alone_ns) const {
     if (by_node) return first_run();
-    const bool is_short = expected_ns < static_cast<float>(workers * chunks_per_worker) * longest_undivided_ns;
+    const bool is_short = alone_ns < static_cast<float>(workers * chunks_per_worker) * longest_undivided_ns;
     return is_short ? first_run() : 1;
   }
   // Where chunk `c` of `chunks`, or the last chunk, ends: in elements from the range's begin.
@@ -134,9 +134,9 @@ class loop_parts {
  public:
   using taken = chunks_taken;
 
-  // The shape is to outlive it. `expected_ns`: of one thread.
-  loop_parts(const runtime& rt, const loop_shape& s, const chunks_begun& done, float expected_ns)
-      : shape(s), least_run_(s.least_run(expected_ns)), runtime_(rt), parts_(new part[s.workers]) {
+  // The shape is to outlive it. `alone_ns`: what one thread needs.
+  loop_parts(const runtime& rt, const loop_shape& s, const chunks_begun& done, float alone_ns)
+      : shape(s), least_run_(s.least_run(alone_ns)), runtime_(rt), parts_(new part[s.workers]) {
     std::uint32_t parts = 0;
     for (std::uint64_t w = 0; w < s.workers; w++) {
       part& p = parts_[w];
@@ -305,7 +305,7 @@ class loop : public loop_work {
   }
   bool share() noexcept {
     try {
-      parts_.emplace(runtime_, shape_, begun_, ops.habits.expected_ns(elements));
+      parts_.emplace(runtime_, shape_, begun_, ops.habits.alone_ns(elements));
     } catch (const std::bad_alloc&) {
       return false;
     }

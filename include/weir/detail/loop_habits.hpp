@@ -43,10 +43,8 @@ class loop_habits {
     return {alone, static_cast<std::uint64_t>(alone_ns), clear && !looks, pays, looks && alone, looks && !alone};
   }
 
-  // By its caller alone. Longer than any loop if nothing is known.
-  float expected_ns(std::uint64_t elements) const {
-    return ns_per_element_.less() * static_cast<float>(elements);
-  }
+  // Of the caller, alone. Longer than any loop takes if that was never measured.
+  float alone_ns(std::uint64_t elements) const { return is_guess_.load(relaxed) ? unknown_ns : expected_ns(elements); }
 
   // Its caller, alone, needed so long for so many elements.
   void note_alone(std::uint64_t elements, std::uint64_t ns) {
@@ -106,6 +104,9 @@ class loop_habits {
   // What others cost until that is known, and what it is taken to be at most: so long an idle worker may be left alone.
   static constexpr float first_extra_ns = 1500, least_extra_ns = 250, most_extra_ns = 50'000;
 
+  float expected_ns(std::uint64_t elements) const {
+    return ns_per_element_.less() * static_cast<float>(elements);
+  }
   static float saved_of(float expected, std::uint64_t useful) {
     return expected - expected / static_cast<float>(useful);
   }
