@@ -73,7 +73,8 @@ struct uneven_elements {
       times.push_back(static_cast<std::uint64_t>(10 * std::pow(100, static_cast<double>(i) / length)));
     if (!ascending) std::ranges::shuffle(times, std::mt19937_64(1));
   }
-  static void run(std::uint64_t times, std::uint64_t iterations_of_10_ns) {
+  // One function for all: its small loop is a tenth faster or slower where it happens to be inlined well or badly.
+  [[gnu::noinline]] static void run(std::uint64_t times, std::uint64_t iterations_of_10_ns) {
     for (std::uint64_t i = 0; i < times; i++) compute(iterations_of_10_ns);
   }
   std::vector<std::uint64_t> times;  // 10 ns each

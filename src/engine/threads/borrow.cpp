@@ -60,9 +60,23 @@ slot* engine::enter_with_care(slot& guest) {
     has_place(guest, -1);
     return nullptr;
   }
-  if (scheduler_.node_of_worker(worker) == node_of_calling_cpu()) return slot_at(worker);
+  if (scheduler_.node_of_worker(worker) == node_of_calling_cpu()) return move_to_own_cpu(guest);
   leave_place(guest, leaving::for_good);
   return nullptr;
+}
+
+// Into the place of the worker that is bound to this CPU, if that is not busy: when others are called it would be, too,
+// and wait for a time slice beside this thread, while the CPU of the worker whose place this thread keeps has nothing to
+// do.
+slot* engine::move_to_own_cpu(slot& guest) {
+  const int own = own_cpus_worker_elsewhere(guest);
+  if (own < 0) return slot_at(guest.kept_place);
+  const int better = scheduler_.sleep.borrow(own, own, own + 1);
+  if (better < 0) return slot_at(guest.kept_place);
+  leave_place(guest, leaving::for_good);
+  has_place(guest, better);
+  stop_searching_in_place(*slot_at(better));
+  return slot_at(better);
 }
 
 void engine::leave_place(slot& guest, leaving how) {
@@ -114,7 +128,9 @@ int engine::borrow_place_now() {
   const std::vector<int>& mates = scheduler_.workers_of_node(node);
   if (mates.empty()) return -1;
   const int begin = mates.front(), end = mates.back() + 1, own = worker_of_calling_cpu();
-  const int worker = scheduler_.sleep.borrow(own >= begin && own < end ? own : begin, begin, end);
+  const bool is_here = own >= begin && own < end;
+  int worker = is_here ? scheduler_.sleep.borrow(own, own, own + 1) : -1;
+  if (worker < 0) worker = scheduler_.sleep.borrow(is_here ? own : begin, begin, end);
   if (worker < 0 && place_wanted_on_.load(std::memory_order_relaxed) != node) place_wanted_on_.store(node, std::memory_order_relaxed);
   return worker;
 }

@@ -339,7 +339,9 @@ class engine {
   static bool knows_stack(slot& guest);
   bool execute_while_waiting(slot& guest, const std::function<bool()>& done, const permission&);
   slot* come_to_place(slot& guest);
+  int own_cpus_worker_elsewhere(const slot& guest) const;
   slot* enter_kept_place(slot& guest);
+  slot* move_to_own_cpu(slot& guest);
   slot* enter_with_care(slot& guest);
   slot* take_place_to_create(slot& guest);
   void claim_cpu(slot& guest);
