@@ -44,6 +44,9 @@ namespace weir::detail {
 // of elements go on through all chunks that were taken together.
 inline constexpr std::uint64_t chunks_per_worker = 64, chunks_of_elements_per_worker = 256;
 
+// Chunks of fewer elements are not divided further than into 64 a worker: neighbours would share cache lines.
+inline constexpr std::uint64_t least_divided_elements = 32;
+
 // A run of chunks that takes less is not divided. Longer: loops are less even at their end. Shorter: taking chunks, some 10
 // ns each time, costs more than that brings.
 inline constexpr float longest_undivided_ns = 1000;
@@ -65,7 +68,10 @@ struct loop_shape {
                        std::uint64_t chunks_a_worker = chunks_per_worker) {
     const auto w = static_cast<std::uint64_t>(workers);
     const bool given = grain != 0;
-    if (!given) grain = aligned(divided_up(elements, chunks_a_worker * w));
+    if (!given) {
+      const std::uint64_t coarse = divided_up(elements, chunks_per_worker * w);
+      grain = aligned(std::max(divided_up(elements, chunks_a_worker * w), std::min(coarse, least_divided_elements)));
+    }
     return {elements, grain, divided_up(elements, grain), w, by_node, given, false};
   }
 
