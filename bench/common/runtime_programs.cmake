@@ -53,8 +53,8 @@ function(weir_libomp_program name source)
   set_property(GLOBAL APPEND PROPERTY WEIR_PROGRAMS_${name} ${name}-libomp)
 endfunction()
 
-# Runtimes that are headers alone and that Debian does not have: say where they are if the compiler does not find them by
-# itself. Taskflow has task groups since version 4.
+# Runtimes that are headers alone and that Debian does not have: say where they are if the compiler does not find them
+# by itself. Taskflow has task groups since version 4.
 set(WEIR_TASKFLOW "" CACHE PATH "Folder that holds taskflow/taskflow.hpp of version 4, for the Taskflow peer")
 set(WEIR_LIBFORK "" CACHE PATH "Folder that holds libfork.hpp, for the libfork peer")
 set(runtime_header_taskflow taskflow/core/task_group.hpp)

@@ -1,6 +1,7 @@
 // What recursions cost under libfork: coroutines that fork and join. It has nothing else.
 //
-// As its authors write them: where the calls are known the last one is not forked. Those of queens are found one by one.
+// As its authors write them: where the calls are known the last one is not forked. Those of queens are found one by
+// one.
 #include <bench/main/program.hpp>
 
 #include <bench/main/recursion.hpp>

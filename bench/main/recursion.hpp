@@ -1,8 +1,8 @@
 // Recursions that fork and join, written once for all runtimes whose tasks are callables.
 //
 // `Tasks` is made from a `Context&` in each call that has children: fork(f) runs f, perhaps at the same time; join()
-// returns when all of them are done. In fib and integrals one of the two calls is forked and the other one called; a tree
-// has a task a node, and queens one a queen. No call is inlined into another, so that a call is one.
+// returns when all of them are done. In fib and integrals one of the two calls is forked and the other one called; a
+// tree has a task a node, and queens one a queen. No call is inlined into another, so that a call is one.
 #pragma once
 
 #include <bench/main/rows.hpp>

@@ -19,8 +19,8 @@ enum class kind : std::uint8_t {
   recursion,  // of one repetition, with one worker and with two; and what a call takes
 };
 
-// What a recursion computes. The size: of a tree, the levels below its root; of fib its argument; of an integral where it
-// ends; of queens the length of the board's side.
+// What a recursion computes. The size: of a tree, the levels below its root; of fib its argument; of an integral
+// where it ends; of queens the length of the board's side.
 enum class recursion : std::uint8_t { none, tree, fib, integrate, queens };
 
 struct row {

@@ -89,8 +89,8 @@ struct leaf_counts {
   }
 };
 
-// All stages are serial, and each keeps the number of the token that it expects next. A token is a number, too, and says
-// through how many stages it has gone.
+// All stages are serial, and each keeps the number of the token that it expects next. A token is a number, too, and
+// says through how many stages it has gone.
 class pipeline_work {
  public:
   static constexpr std::size_t stages = 8;

@@ -4,28 +4,28 @@
 //                           weir::parallel_stage([](block b) { return compressed(std::move(b)); }),
 //                           weir::serial_stage([&](block b) { write(out, b); }));
 //
-// The source is called by one thread at a time, until it returns nothing. A serial stage gets one token at a time, in the
-// order of the source; a parallel stage any number at once, so that it is called through a const reference. A stage
-// takes what the one before it returns, and the last one returns nothing. A pipeline returns when the source has come to
-// its end and all tokens have gone through. It may be called by any thread and in tasks, also in the stage of another
-// pipeline; its caller executes tasks meanwhile, as in scope::wait().
+// The source is called by one thread at a time, until it returns nothing. A serial stage gets one token at a time, in
+// the order of the source; a parallel stage any number at once, so that it is called through a const reference. A
+// stage takes what the one before it returns, and the last one returns nothing. A pipeline returns when the source
+// has come to its end and all tokens have gone through. It may be called by any thread and in tasks, also in the
+// stage of another pipeline; its caller executes tasks meanwhile, as in scope::wait().
 //
 // Where things run. Who has taken a token from the source carries it on, stage by stage, so that it stays in the same
-// caches, until a serial stage is busy with a token before it: who is there goes on with it then, or leaves it to whoever
-// is idle. Nobody waits inside of a stage for another one. A source that waits for what becomes of tokens before does so in
-// weir::blocking(): then others bring those tokens through in its worker's place. A stage must not wait for tokens that
-// come later: where tokens are so short that several threads are slower than one, which is measured, they go through one
-// after the other.
+// caches, until a serial stage is busy with a token before it: who is there goes on with it then, or leaves it to
+// whoever is idle. Nobody waits inside of a stage for another one. A source that waits for what becomes of tokens
+// before does so in weir::blocking(): then others bring those tokens through in its worker's place. A stage must not
+// wait for tokens that come later: where tokens are so short that several threads are slower than one, which is
+// measured, they go through one after the other.
 //
-// Cost. Some 10 ns a token and stage; where a token goes to another thread, as much as a task, some 30 ns to 0.2 us, and
-// the cache misses of what the stages keep. A stage that waits for tasks may take a thread more for each token that is
-// under way, as no source is called on top of it. Memory for pipeline_options::tokens tokens, each in cache lines of its own,
-// touched first by the caller, and 128 bytes a stage for every 128 of them.
+// Cost. Some 10 ns a token and stage; where a token goes to another thread, as much as a task, some 30 ns to 0.2 us,
+// and the cache misses of what the stages keep. A stage that waits for tasks may take a thread more for each token
+// that is under way, as no source is called on top of it. Memory for pipeline_options::tokens tokens, each in cache
+// lines of its own, touched first by the caller, and 128 bytes a stage for every 128 of them.
 //
 // Errors. If the source or a stage throws, the source is called no more, tokens that are under way are dropped, and
-// task_failed is thrown, as by scope::wait(), for one of those that threw; its cause() is what was thrown. The same if the
-// scope of the task that calls the pipeline ends early (scope.hpp), but then it is task_cancelled that is thrown, if
-// anything was left out. In a stage this_task::cancelled() says that this has happened.
+// task_failed is thrown, as by scope::wait(), for one of those that threw; its cause() is what was thrown. The same
+// if the scope of the task that calls the pipeline ends early (scope.hpp), but then it is task_cancelled that is
+// thrown, if anything was left out. In a stage this_task::cancelled() says that this has happened.
 #pragma once
 
 #include <weir/detail/atomic.hpp>

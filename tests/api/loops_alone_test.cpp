@@ -43,8 +43,8 @@ TEST(parallel_for, shares_a_long_loop_after_short_ones_with_the_same_body) {
   EXPECT_EQ(came, 3u);
 }
 
-// On a machine with many workers a part is taken in very many steps. All others are busy, so nobody else takes what this
-// one leaves.
+// On a machine with many workers a part is taken in very many steps. All others are busy, so nobody else takes what
+// this one leaves.
 TEST(parallel_for, has_its_caller_run_all_parts_to_the_end) {
   const watchdog dog(120);
   constexpr int workers = 24, elements = workers * 2000;

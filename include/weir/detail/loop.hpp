@@ -10,9 +10,9 @@
 // Relaxed will do: nothing is handed over but the number, and the caller sees what bodies did because it waits for the
 // servers.
 //
-// How many at a time: one, or a 64th of a part, then twice as many each time, but no more than half of what would be each
-// worker's share of those left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). To take some
-// costs 5 ns or so.
+// How many at a time: one, or a 64th of a part, then twice as many each time, but no more than half of what would be
+// each worker's share of those left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). To
+// take some costs 5 ns or so.
 //
 // Before others come the caller may begin alone: at the first chunk of its own part, and on to the next parts, round
 // the range. Then what it has run of any part is that part's beginning.
@@ -47,8 +47,8 @@ inline constexpr std::uint64_t chunks_per_worker = 64, chunks_of_elements_per_wo
 // Chunks of fewer elements are not divided further than into 64 a worker: neighbours would share cache lines.
 inline constexpr std::uint64_t least_divided_elements = 32;
 
-// A run of chunks that takes less is not divided. Longer: loops are less even at their end. Shorter: taking chunks, some 10
-// ns each time, costs more than that brings.
+// A run of chunks that takes less is not divided. Longer: loops are less even at their end. Shorter: taking chunks,
+// some 10 ns each time, costs more than that brings.
 inline constexpr float longest_undivided_ns = 1000;
 
 // A chunk's begin is a multiple of so many elements, or less in short loops. More: chunks are less even.
@@ -79,8 +79,8 @@ struct loop_shape {
   std::uint64_t first_run() const {
     return by_chunk ? 1 : std::max(chunks / (workers * chunks_per_worker), std::uint64_t{1});
   }
-  // And at least, while so many are left, in a loop for which one thread needs so long. On several nodes, where helpers look
-  // on, until it turns out to be uneven.
+  // And at least, while so many are left, in a loop for which one thread needs so long. On several nodes, where
+  // helpers look on, until it turns out to be uneven.
   std::uint64_t least_run(float alone_ns) const {
     if (by_node) return first_run();
     const bool is_short = alone_ns < static_cast<float>(workers * chunks_per_worker) * longest_undivided_ns;

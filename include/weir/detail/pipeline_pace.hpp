@@ -1,8 +1,9 @@
 // Whether the tokens of a pipeline are shared out, or carried through one after the other by one thread. Internal.
 //
-// A token that goes to another thread takes with it what the stages keep, some cache misses for each stage. Where stages
-// are shorter than that several threads are slower than one. Both are measured: some tokens shared, some alone, and the
-// faster way is kept for so many tokens, and then for twice as many, before the other one is tried again.
+// A token that goes to another thread takes with it what the stages keep, some cache misses for each stage. Where
+// stages are shorter than that several threads are slower than one. Both are measured: some tokens shared, some
+// alone, and the faster way is kept for so many tokens, and then for twice as many, before the other one is tried
+// again.
 #pragma once
 
 #include <algorithm>

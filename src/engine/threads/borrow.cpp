@@ -65,9 +65,9 @@ slot* engine::enter_with_care(slot& guest) {
   return nullptr;
 }
 
-// Into the place of the worker that is bound to this CPU, if that is not busy: when others are called it would be, too,
-// and wait for a time slice beside this thread, while the CPU of the worker whose place this thread keeps has nothing to
-// do.
+// Into the place of the worker that is bound to this CPU, if that is not busy: when others are called it would be,
+// too, and wait for a time slice beside this thread, while the CPU of the worker whose place this thread keeps has
+// nothing to do.
 slot* engine::move_to_own_cpu(slot& guest) {
   const int own = own_cpus_worker_elsewhere(guest);
   if (own < 0) return slot_at(guest.kept_place);

@@ -312,8 +312,8 @@ class engine {
   static bool may_go_on_with(const slot& s, const frame& f) {
     return s.floors.only == nullptr || s.floors.only->allows(f);
   }
-  // In a wait. `deep_down`: what may be executed where little of the stack is left, and of tasks that must not lie on top of
-  // those that created them.
+  // In a wait. `deep_down`: what may be executed where little of the stack is left, and of tasks that must not lie on
+  // top of those that created them.
   static bool may_execute(const slot& s, const frame& f, const permission& deep_down) {
     return may_go_on_with(s, f) && ((!is_below(s.floors.others) && !f.ops->is_apart()) || deep_down.allows(f));
   }
