@@ -48,6 +48,30 @@ TEST(binding, workers_are_where_the_runtime_says) {
   }
 }
 
+// Else it would share the CPU with that worker, and the one whose place it has would leave its own CPU idle. Not at once:
+// that worker may be looking for work.
+TEST(binding, a_thread_has_the_place_of_its_cpus_worker) {
+  if (!binding_works()) GTEST_SKIP() << "the system does not bind threads";
+  const cpus all = allowed_here();
+  if (all.size() < 2) GTEST_SKIP() << "there is one CPU";
+  const watchdog dog(60, "a thread that does not come into its CPU's place");
+  runtime rt({.workers = static_cast<int>(all.size())});
+  std::thread([&] {
+    for (const std::size_t i : {0, 1, 0}) {
+      cpu_set_t here;
+      CPU_ZERO(&here);
+      CPU_SET(static_cast<std::size_t>(all[i]), &here);
+      ASSERT_EQ(sched_setaffinity(0, sizeof here, &here), 0);
+      const auto me = std::this_thread::get_id();
+      int place = -1;
+      while (place < 0 || rt.cpus_of_worker(place) != cpus{all[i]})
+        parallel_for(rt, 0, 100, [&](int) {
+          if (std::this_thread::get_id() == me) place = this_task::worker();
+        });
+    }
+  }).join();
+}
+
 TEST(binding, one_worker_for_each_cpu_has_that_alone) {
   if (!binding_works()) GTEST_SKIP() << "the system does not bind threads";
   const cpus all = allowed_here();

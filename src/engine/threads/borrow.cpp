@@ -129,7 +129,7 @@ int engine::borrow_place_now() {
   if (mates.empty()) return -1;
   const int begin = mates.front(), end = mates.back() + 1, own = worker_of_calling_cpu();
   const bool is_here = own >= begin && own < end;
-  int worker = is_here ? scheduler_.sleep.borrow(own, own, own + 1) : -1;
+  int worker = is_here && each_cpu_has_worker_ ? scheduler_.sleep.borrow(own, own, own + 1) : -1;
   if (worker < 0) worker = scheduler_.sleep.borrow(is_here ? own : begin, begin, end);
   if (worker < 0 && place_wanted_on_.load(std::memory_order_relaxed) != node) place_wanted_on_.store(node, std::memory_order_relaxed);
   return worker;
@@ -218,7 +218,7 @@ void engine::stop_searching_in_place(slot& place) {
 // that one, too: then this thread would be at work for half of the time, and all others would wait for what it creates.
 // That worker sleeps meanwhile, as it does if this thread has its place. One goes on executing in any case.
 void engine::claim_cpu(slot& guest) {
-  if (!creators_claim_cpus_) return;
+  if (!each_cpu_has_worker_) return;
   const std::uint64_t now = os::now_ns();
   if (now - guest.looked_at_cpu_ns < ns_between_looks_at_cpu) return;
   guest.looked_at_cpu_ns = now;

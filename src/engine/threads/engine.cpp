@@ -133,7 +133,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       guests_(sched::scheduler::most_guest_slots),
       slot_to_release_(make_slot_to_release()),
       bound_(o.bind && m.is_host),
-      creators_claim_cpus_(bound_ && worker_cpus.size() > 1 &&
+      each_cpu_has_worker_(bound_ && worker_cpus.size() > 1 &&
                            std::set<int>(worker_cpus.begin(), worker_cpus.end()).size() == m.cpus.size()),
       spin_ns_(o.spin_ns),
       one_worker_(worker_cpus.size() == 1),

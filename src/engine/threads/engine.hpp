@@ -475,7 +475,7 @@ class engine {
   std::vector<int> node_of_os_cpu_;
   std::vector<int> worker_of_os_cpu_;  // one that may be bound there; -1: none
   const bool bound_;
-  const bool creators_claim_cpus_;  // each CPU has a worker that is bound to it
+  const bool each_cpu_has_worker_;  // that is bound to it
   const std::uint64_t spin_ns_;
   const bool one_worker_;
   const std::uint32_t told_alone_;  // of those that wait for one version, by the worker that publishes it

@@ -38,8 +38,9 @@ inline bool engine::knows_stack(slot& guest) {
 }
 
 // The worker that is bound to the CPU that the calling thread is on, if the thread keeps another one's place; else -1.
+// Where CPUs have no worker of their own the system finds one for each thread.
 inline int engine::own_cpus_worker_elsewhere(const slot& guest) const {
-  if (!bound_) return -1;
+  if (!each_cpu_has_worker_ || bind_refused()) return -1;
   const int own = worker_of_calling_cpu();
   return own == guest.kept_place ? -1 : own;
 }
@@ -47,7 +48,8 @@ inline int engine::own_cpus_worker_elsewhere(const slot& guest) const {
 // Null: it keeps none, or that has been taken from it, or it is on another node by now.
 inline slot* engine::enter_kept_place(slot& guest) {
   if (guest.kept_place < 0) return nullptr;
-  if (shared_.several_nodes || own_cpus_worker_elsewhere(guest) >= 0 || !scheduler_.sleep.enter(guest.kept_place, guest.keeper)) [[unlikely]] return enter_with_care(guest);
+  const bool may_move = shared_.several_nodes || own_cpus_worker_elsewhere(guest) >= 0;
+  if (may_move || !scheduler_.sleep.enter(guest.kept_place, guest.keeper)) [[unlikely]] return enter_with_care(guest);
   return slot_at(guest.kept_place);
 }
 
