@@ -19,7 +19,9 @@ namespace {
 
 using namespace weir::bench::from_main;
 
-constexpr auto leaves_of_call = [](auto self, unsigned children, std::uint64_t levels) LF_STATIC_CALL -> lf::task<std::uint64_t> {
+using count_task = lf::task<std::uint64_t>;
+
+constexpr auto leaves_of_call = [](auto self, unsigned children, std::uint64_t levels) LF_STATIC_CALL -> count_task {
   if (levels == 0) co_return 1;
   leaf_counts below;
   for (unsigned i = 0; i + 1 < children; i++) co_await lf::fork(&below.of[i], self)(children, levels - 1);
@@ -28,7 +30,7 @@ constexpr auto leaves_of_call = [](auto self, unsigned children, std::uint64_t l
   co_return below.sum(children);
 };
 
-constexpr auto fib_of_call = [](auto self, std::uint64_t n) LF_STATIC_CALL -> lf::task<std::uint64_t> {
+constexpr auto fib_of_call = [](auto self, std::uint64_t n) LF_STATIC_CALL -> count_task {
   if (n < 2) co_return n;
   std::uint64_t a = 0, b = 0;
   co_await lf::fork(&a, self)(n - 1);
@@ -40,7 +42,8 @@ constexpr auto fib_of_call = [](auto self, std::uint64_t n) LF_STATIC_CALL -> lf
 constexpr auto integral_of_call = [](auto self, trapezium t) LF_STATIC_CALL -> lf::task<double> {
   const double at_middle = trapezium::height(t.middle());
   const trapezium first = t.first_half(at_middle), second = t.second_half(at_middle);
-  if (std::fabs(first.area() + second.area() - t.area()) < trapezium::close_enough) co_return first.area() + second.area();
+  const double area = first.area() + second.area();
+  if (std::fabs(area - t.area()) < trapezium::close_enough) co_return area;
   double a = 0, b = 0;
   co_await lf::fork(&a, self)(first);
   co_await lf::call(&b, self)(second);
@@ -48,7 +51,8 @@ constexpr auto integral_of_call = [](auto self, trapezium t) LF_STATIC_CALL -> l
   co_return a + b;
 };
 
-constexpr auto queens_of_call = [](auto self, queens_board board, unsigned size, unsigned row) LF_STATIC_CALL -> lf::task<std::uint64_t> {
+constexpr auto queens_of_call = [](auto self, queens_board board, unsigned size, unsigned row) LF_STATIC_CALL
+    -> count_task {
   if (row == size) co_return 1;
   std::array<std::uint64_t, queens_board::most> found{};
   for (unsigned i = 0; i < size; i++)

@@ -165,7 +165,8 @@ auto graph(const problem& p) {
 #pragma omp single
     for (std::uint64_t i = 0; i < w->size(); i++) {
       const std::uint64_t above = i - grid_work::columns, column = i % grid_work::columns;
-      const std::uint64_t left = column > 0 ? above - 1 : above, right = column + 1 < grid_work::columns ? above + 1 : above;
+      const std::uint64_t left = column > 0 ? above - 1 : above;
+      const std::uint64_t right = column + 1 < grid_work::columns ? above + 1 : above;
       if (i < grid_work::columns) {
 #pragma omp task depend(out : node[i]) firstprivate(w, i)
         w->run(i);

@@ -59,7 +59,8 @@ template <class Tasks, class Context>
 [[gnu::noinline]] double integrate(Context& c, const trapezium& t) {
   const double at_middle = trapezium::height(t.middle());
   const trapezium first = t.first_half(at_middle), second = t.second_half(at_middle);
-  if (std::fabs(first.area() + second.area() - t.area()) < trapezium::close_enough) return first.area() + second.area();
+  const double area = first.area() + second.area();
+  if (std::fabs(area - t.area()) < trapezium::close_enough) return area;
   double a = 0;
   Tasks tasks(c);
   tasks.fork([&c, &a, first] { a = integrate<Tasks>(c, first); });

@@ -28,7 +28,8 @@ batch in_task(const problem& p) {
   const auto executor = std::make_shared<tf::Executor>(static_cast<std::size_t>(p.workers));
   return [executor, once = Prepare(p)](std::uint64_t repetitions) {
     double seconds = 0;
-    executor->async([&] { seconds = seconds_of(repetitions, [&] { once(*executor); }); }).get();  // throws what is thrown
+    // Throws what is thrown.
+    executor->async([&] { seconds = seconds_of(repetitions, [&] { once(*executor); }); }).get();
     return seconds;
   };
 }
@@ -74,8 +75,8 @@ auto pipeline(const problem& p) {
                         tokens[at.line()] = line->pass(s, tokens[at.line()]);
                       }};
     };
-    tf::Pipeline all(lines, tf::Pipe{tf::PipeType::SERIAL, std::move(source)}, stage(1), stage(2), stage(3), stage(4), stage(5),
-                     stage(6), stage(7));
+    tf::Pipeline all(lines, tf::Pipe{tf::PipeType::SERIAL, std::move(source)}, stage(1), stage(2), stage(3), stage(4),
+                     stage(5), stage(6), stage(7));
     tf::Taskflow flow;
     flow.composed_of(all);
     run(executor, flow);

@@ -94,7 +94,8 @@ struct leaf_counts {
 class pipeline_work {
  public:
   static constexpr std::size_t stages = 8;
-  pipeline_work(std::uint64_t iterations_of_10_ns, unsigned elements) : iterations_(iterations_of_10_ns), elements_(elements) {}
+  pipeline_work(std::uint64_t iterations_of_10_ns, unsigned elements)
+      : iterations_(iterations_of_10_ns), elements_(elements) {}
 
   void begin() {
     for (kept& k : expected_) k.number = 0;

@@ -108,7 +108,8 @@ struct tokens_of<std::variant<Made...>, Token, Last> {
 };
 template <class... Made, class Token, class Stage, class... Rest>
 struct tokens_of<std::variant<Made...>, Token, Stage, Rest...>
-    : tokens_of<std::variant<Made..., Token>, std::remove_cvref_t<std::invoke_result_t<stage_body<Stage>, Token>>, Rest...> {};
+    : tokens_of<std::variant<Made..., Token>,
+                std::remove_cvref_t<std::invoke_result_t<stage_body<Stage>, Token>>, Rest...> {};
 
 // At most one sentence, and then false.
 template <class Token, class Stage, class... Rest>
@@ -224,8 +225,8 @@ inline constexpr std::size_t most_tokens = std::size_t{1} << 20;
 
 inline std::size_t lines_for(runtime& rt, const pipeline_options& o) {
   if (o.tokens > most_tokens)
-    throw usage_error("parallel_pipeline: pipeline_options::tokens is " + std::to_string(o.tokens) + "; expected at most " +
-                      std::to_string(most_tokens));
+    throw usage_error("parallel_pipeline: pipeline_options::tokens is " + std::to_string(o.tokens) +
+                      "; expected at most " + std::to_string(most_tokens));
   return o.tokens != 0 ? o.tokens : 4 * static_cast<std::size_t>(rt.workers());
 }
 

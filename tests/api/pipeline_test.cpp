@@ -42,7 +42,8 @@ TEST(pipeline, brings_all_tokens_through_in_order) {
               inside--;
               return i;
             }),
-            parallel_stage([](int i) { return std::to_string(i); }), serial_stage([&](const std::string& t) { left.push_back(std::stoi(t)); }));
+            parallel_stage([](int i) { return std::to_string(i); }),
+            serial_stage([&](const std::string& t) { left.push_back(std::stoi(t)); }));
         EXPECT_EQ(came, first_numbers(n));
         EXPECT_EQ(left, first_numbers(n));
       }
@@ -107,7 +108,8 @@ TEST(pipeline, keeps_what_a_stage_returns_a_reference_to) {
                     }),
                     serial_stage([&](std::string s) { names.push_back(std::move(s)); }));
   ASSERT_EQ(names.size(), 100u);
-  for (int i = 0; i < 100; i++) EXPECT_EQ(names[static_cast<std::size_t>(i)], std::string(50, static_cast<char>('a' + (i + 1) % 26)) + "!");
+  for (int i = 0; i < 100; i++)
+    EXPECT_EQ(names[static_cast<std::size_t>(i)], std::string(50, static_cast<char>('a' + (i + 1) % 26)) + "!");
 }
 
 TEST(pipeline, has_no_more_tokens_under_way_than_asked_for) {
@@ -304,7 +306,9 @@ TEST(pipeline, is_run_by_several_threads_at_once) {
   std::atomic<int> sum{0};
   for (int t = 0; t < 4; t++)
     threads.emplace_back([&] {
-      for (int round = 0; round < 20; round++) parallel_pipeline(rt, count_to(20), serial_stage([](int i) { return i; }), parallel_stage([&](int i) { sum += i; }));
+      for (int round = 0; round < 20; round++)
+        parallel_pipeline(rt, count_to(20), serial_stage([](int i) { return i; }),
+                          parallel_stage([&](int i) { sum += i; }));
     });
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(sum, 4 * 20 * 190);

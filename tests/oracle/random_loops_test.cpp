@@ -154,12 +154,14 @@ void run_any(runtime& rt, random_numbers& random) {
 void run_some(const machine_shape& m, std::uint64_t seed) {
   random_numbers random(seed);
   gate until_over;
-  runtime rt({.workers = m.workers, .policy = policy_names()[between(random, 0, policy_names().size() - 1)], .machine = m.machine});
+  const std::string policy = policy_names()[between(random, 0, policy_names().size() - 1)];
+  runtime rt({.workers = m.workers, .policy = policy, .machine = m.machine});
   const struct opener {
     gate& closed;
     ~opener() { closed.open(); }
   } at_the_end{until_over};
-  const int busy = static_cast<int>(between(random, 0, 2) == 0 ? 0 : between(random, 0, static_cast<std::size_t>(m.workers - 1)));
+  const auto others = static_cast<std::size_t>(m.workers - 1);
+  const int busy = static_cast<int>(between(random, 0, 2) == 0 ? 0 : between(random, 0, others));
   for (int i = 0; i < busy; i++) rt.spawn([&] { until_over.pass(); });
   until_over.await_arrivals(busy);
   switch (between(random, 0, 2)) {

@@ -82,7 +82,8 @@ class visitor {
   }
   void in_a_task() {
     std::size_t sum = 0;
-    rt_.run([&] { sum = parallel_reduce(rt_, 0, 100, std::size_t{0}, [](int i) { return static_cast<std::size_t>(i); }, std::plus()); });
+    const auto value = [](int i) { return static_cast<std::size_t>(i); };
+    rt_.run([&] { sum = parallel_reduce(rt_, 0, 100, std::size_t{0}, value, std::plus()); });
     EXPECT_EQ(sum, 4950u);
   }
   void throw_through_a_wait() {
@@ -131,7 +132,8 @@ TEST(threads_stress, come_and_go_wait_create_and_loop) {
     for (std::thread& h : hosts) h.join();
     rt.wait();
   }
-  std::printf("%llu threads, %llu actions\n", static_cast<unsigned long long>(threads), static_cast<unsigned long long>(actions));
+  std::printf("%llu threads, %llu actions\n", static_cast<unsigned long long>(threads),
+              static_cast<unsigned long long>(actions));
 }
 
 }  // namespace

@@ -341,7 +341,7 @@ class loop : public loop_work {
     std::uint64_t most = shape_.first_run();
     for (auto t = parts_->take(worker, most); t.any(); t = parts_->take(worker, most)) {
       run_chunks(t);
-      most = std::min(2 * most, shape_.chunks);  // with many workers a part is taken in more steps than a word has bits
+      most = std::min(2 * most, shape_.chunks);  // a part may be taken in more steps than a word has bits
     }
   }
   void run_chunks(const chunks_taken& t) {
