@@ -3,5 +3,6 @@
 
 #include "base/assert.hpp"
 #include "base/atomic.hpp"
+#include "base/prefetch.hpp"
 #include "base/rng.hpp"
 #include "base/spin_lock.hpp"

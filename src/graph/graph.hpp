@@ -100,7 +100,7 @@ inline void prefetch_successors(const detail::graph_task& t) {
   constexpr std::uint32_t most = 4;  // more would still be on their way
   detail::graph_task* const* next = t.after;
   for (detail::graph_task* const* end = next + std::min(t.after_count, most); next != end; next++) {
-    __builtin_prefetch(*next, 1);
+    prefetch_to_write(*next);
     __builtin_prefetch(&(*next)->after);
   }
 }

@@ -23,7 +23,7 @@ cache::~cache() {
         auto* b = reinterpret_cast<free_block*>(s.fresh);
         s.fresh += bytes_of_class(c);
         b->place = place_unknown;
-        b->next = s.head;
+        b->ahead = b->next = s.head;
         s.head = b;
         s.count++;
       }
@@ -38,6 +38,14 @@ std::size_t cache::length_of(const free_block* b, std::size_t most) {
   std::size_t n = 0;
   for (; b != nullptr && n <= most; b = b->next) n++;
   return n;
+}
+
+// Of a batch that another thread may get, in which each block's lines must come from here before the next one is known:
+// allocated one after the other they would come one after the other.
+void cache::link_ahead(free_block* head) {
+  const free_block* further = head;
+  for (int i = 0; i < blocks_ahead && further != nullptr; i++) further = further->next;
+  for (free_block* b = head; further != nullptr; b = b->next, further = further->next) b->ahead = further;
 }
 
 bool cache::is_valid(const stock& s, std::size_t block_bytes) {
@@ -137,13 +145,13 @@ void cache::release_elsewhere(void* data, int place, int pool, std::size_t bytes
   f->place = place;
   stocks* const its = stocks_if_any(p);
   if (its == nullptr) {
-    f->next = nullptr;
+    f->ahead = f->next = nullptr;
     pools_.put_batch(p, c, f, 1);
     return;
   }
   stock& s = (*its)[static_cast<std::size_t>(c)];
   WEIR_ASSERT(f != s.head);
-  f->next = s.head;
+  f->ahead = f->next = s.head;
   s.head = f;
   s.count++;
   // Blocks of other nodes are wanted there: they go home in small batches instead of waiting for two full ones.
@@ -157,6 +165,7 @@ void cache::release_elsewhere(void* data, int place, int pool, std::size_t bytes
     if (s.spare != nullptr) pools_.put_batch(p, c, s.spare, s.spare->batch_size);
     s.spare = s.head;
     s.spare->batch_size = s.count;
+    link_ahead(s.spare);  // while its lines are in this thread's cache
     s.head = nullptr;
     s.count = 0;
   }

@@ -30,7 +30,7 @@ struct block {
 // Blocks a cache takes or gives at a time: bounded in number and in bytes, so that large blocks do not pile up where
 // nobody needs them.
 constexpr std::uint32_t batch_size(std::size_t block_bytes) {
-  constexpr std::size_t batch_bytes = 128 * 1024, most = 32;
+  constexpr std::size_t batch_bytes = 128 * 1024, most = 64;
   const std::size_t n = batch_bytes / block_bytes;
   return static_cast<std::uint32_t>(n < 1 ? 1 : n > most ? most : n);
 }
@@ -73,7 +73,7 @@ class cache {
       WEIR_ASSERT(b.data != nullptr && b.data != s.head);
       if (s.count + 1 < s.full) [[likely]] {
         auto* f = static_cast<free_block*>(b.data);
-        f->next = s.head;
+        f->ahead = f->next = s.head;
         s.head = f;
         s.count++;
         if (counted_) count(home_, *home_uncounted_, -static_cast<std::int64_t>(bytes));
@@ -91,18 +91,22 @@ class cache {
 
  private:
   friend class pools;
-  // The next block to be allocated: its lines may be in the caches of another worker, who used it last.
-  static void prefetch_next(const void* block, std::size_t bytes) {
-    __builtin_prefetch(block, 1);
-    if (bytes > 64) __builtin_prefetch(static_cast<const char*>(block) + 64, 1);
-    if (bytes > 128) __builtin_prefetch(static_cast<const char*>(block) + 128, 1);
+  // A block that will be allocated soon: its lines may be in the caches of another worker, who used it last.
+  static void prefetch_block(const void* block, std::size_t bytes) {
+    prefetch_to_write(block);
+    if (bytes > 64) prefetch_to_write(static_cast<const char*>(block) + 64);
+    if (bytes > 128) prefetch_to_write(static_cast<const char*>(block) + 128);
   }
   struct free_block {
     free_block* next;
-    free_block* next_batch;  // of a batch's first block, in the central list
+    const free_block* ahead;  // what to prefetch when this one is allocated: the next one, or one further on; see link_ahead()
+    free_block* next_batch;   // of a batch's first block, in the central list
     std::uint32_t batch_size;
     std::int32_t place;  // first-touch pool: where an earlier writer put it
   };
+  // More: lines wait in the cache until they are used, or are gone again. Fewer: who allocates waits for them.
+  static constexpr int blocks_ahead = 4;
+  static void link_ahead(free_block* head);
   struct stock {
     free_block* head = nullptr;    // in use
     free_block* spare = nullptr;   // one full batch
@@ -130,7 +134,7 @@ class cache {
     if (b == nullptr) [[unlikely]] return nullptr;
     s.head = b->next;
     s.count--;
-    prefetch_next(b->next, bytes);
+    prefetch_block(b->ahead, bytes);
     return b;
   }
   stocks& stocks_of(int pool) {

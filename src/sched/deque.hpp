@@ -5,11 +5,13 @@
 // README.md gives the invariants, and says where the orders differ from the paper's and why.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
 #include <type_traits>
 
 #include "base/base.hpp"
@@ -33,15 +35,17 @@ class deque {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(void*));
 
  public:
-  // Room for `capacity` items (rounded up to a power of two, at least 2) before the first growth.
-  explicit deque(std::size_t capacity = 1024);
+  // Room for `capacity` items (rounded up to a power of two, at least 2) before the first growth. A thief may take up to
+  // `most_stolen` at once: of the last so many the owner takes the oldest first, by a compare-exchange each.
+  explicit deque(std::size_t capacity = 1024, int most_stolen = 1);
   deque(const deque&) = delete;
   deque& operator=(const deque&) = delete;
   ~deque();
 
   // Owner only. Some 1-2 ns; growth copies the ring. Throws std::bad_alloc, the deque is then unchanged.
   void push(T item);
-  // Owner only. The item pushed last, or T{} if there is none. Some 10 ns; one seq_cst store unless empty.
+  // Owner only. The item pushed last, of the last `most_stolen` the one pushed first; T{} if there is none. Some 10 ns; one
+  // seq_cst store unless empty.
   T pop();
   // Any thread. The item pushed first, if `wants(item)`. It may be asked about one that is gone, and about T{}.
   template <class Wants>
@@ -49,6 +53,9 @@ class deque {
   steal_result<T> steal() {
     return steal([](T) { return true; });
   }
+  // Any thread. The items pushed first, at most `most_stolen` and as many as `taken` has room for. Their number, or 0 if
+  // there are none or somebody else was faster; what lies in `taken` behind so many means nothing.
+  std::size_t steal_some(std::span<T> taken);
   // Any thread. What it would be; T{} if there is none. Behind somebody else's back: one that is gone.
   T first() const;
 
@@ -90,11 +97,15 @@ class deque {
   alignas(cache_line_bytes) atomic_of<std::int64_t> bottom_{0};
   ring* own_ring_;
   std::int64_t known_top_ = 0;  // <= top_; spares push the look at the thieves' line
+  const std::int64_t most_stolen_;
 };
 
 template <class T, class Atomics>
-deque<T, Atomics>::deque(std::size_t capacity)
-    : ring_(make_ring(std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity), nullptr)), own_ring_(ring_.load(std::memory_order_relaxed)) {}
+deque<T, Atomics>::deque(std::size_t capacity, int most_stolen)
+    : ring_(make_ring(std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity), nullptr)),
+      own_ring_(ring_.load(std::memory_order_relaxed)), most_stolen_(most_stolen) {
+  WEIR_ASSERT(most_stolen >= 1);
+}
 
 template <class T, class Atomics>
 deque<T, Atomics>::~deque() {
@@ -129,12 +140,14 @@ template <class T, class Atomics>
   bottom_.store(bottom, std::memory_order_seq_cst);
   std::int64_t top = top_.load(std::memory_order_seq_cst);
   WEIR_ASSERT(top <= bottom + 1);  // thieves have not taken what was not there
-  if (top < bottom) [[likely]] return own_ring_->slot(bottom).load(std::memory_order_relaxed);
-  // At most one item is left, and thieves may be after it: whoever moves top_ has it.
+  if (top + most_stolen_ <= bottom) [[likely]] return own_ring_->slot(bottom).load(std::memory_order_relaxed);
+  // Thieves may be after all that are left: whoever moves top_ has the first.
   T item{};
-  if (top == bottom && top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
-    item = own_ring_->slot(bottom).load(std::memory_order_relaxed);
-  bottom_.store(bottom + 1, std::memory_order_relaxed);  // empty now: no thief can succeed with this value
+  while (top <= bottom && item == T{})
+    if (top_.compare_exchange_weak(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
+      item = own_ring_->slot(top).load(std::memory_order_relaxed);
+  // Empty now: no thief can succeed with this value. Or it has read, in top_, what this compare-exchange has released.
+  bottom_.store(bottom + 1, std::memory_order_relaxed);
   return item;
 }
 
@@ -152,6 +165,19 @@ steal_result<T> deque<T, Atomics>::steal(Wants&& wants) {
     return {T{}, true};
   WEIR_ASSERT(item != T{});
   return {item, false, r->slot(top + 1).load(std::memory_order_relaxed)};
+}
+
+template <class T, class Atomics>
+std::size_t deque<T, Atomics>::steal_some(std::span<T> taken) {
+  std::int64_t top = top_.load(std::memory_order_seq_cst);
+  const std::int64_t bottom = bottom_.load(std::memory_order_seq_cst);
+  const std::int64_t n = std::min({bottom - top, most_stolen_, static_cast<std::int64_t>(taken.size())});
+  if (n <= 0) return 0;
+  ring* const r = ring_.load(std::memory_order_acquire);  // as in steal()
+  for (std::int64_t i = 0; i < n; i++) taken[static_cast<std::size_t>(i)] = r->slot(top + i).load(std::memory_order_relaxed);
+  if (!top_.compare_exchange_strong(top, top + n, std::memory_order_seq_cst, std::memory_order_relaxed)) return 0;
+  WEIR_ASSERT(taken[0] != T{} && taken[static_cast<std::size_t>(n - 1)] != T{});
+  return static_cast<std::size_t>(n);
 }
 
 template <class T, class Atomics>

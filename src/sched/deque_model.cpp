@@ -21,7 +21,9 @@ struct item {
 // Up to four items and a deque of the smallest capacity.
 struct fixture {
   std::array<item, 4> items;
-  deque<item*, model_atomics> tasks{2};
+  deque<item*, model_atomics> tasks;
+
+  explicit fixture(int most_stolen = 1) : tasks(2, most_stolen) {}
 
   void push(int i) {
     items[static_cast<std::size_t>(i)].payload.write(i + 1);
@@ -34,6 +36,12 @@ struct fixture {
   }
   void pop() { take(tasks.pop()); }
   void steal() { take(tasks.steal().item); }
+  void steal_some(std::size_t at_most) {
+    std::array<item*, 4> some{};
+    const std::size_t n = tasks.steal_some({some.data(), at_most});
+    require(n <= at_most, "a thief has got more than it asked for");
+    for (std::size_t i = 0; i < n; i++) take(some[i]);
+  }
   // Takes what was pushed first if that is item i. What a thief is asked about may be gone by then.
   bool steal_only(int i) {
     item* const only = &items[static_cast<std::size_t>(i)];
@@ -184,6 +192,37 @@ TEST(deque_model, what_is_not_empty_has_a_first) {
   });
 }
 
+void two_at_once_under_pops() {
+  fixture f(2);
+  parallel([&] { f.push(0), f.push(1), f.push(2), f.pop(), f.pop(); }, [&] { f.steal_some(2); }, [&] { f.steal(); });
+  f.drain(3);
+}
+
+// The owner takes from the thieves' end what they might take together.
+void two_thieves_of_two() {
+  fixture f(2);
+  parallel([&] { f.push(0), f.push(1), f.pop(), f.pop(); }, [&] { f.steal_some(2); }, [&] { f.steal_some(2); });
+  f.drain(2);
+}
+
+// What is left behind the one that pop takes from the top is learnt by what it writes to top_.
+void a_thief_after_a_pop_at_the_top() {
+  fixture f(2);
+  parallel([&] { f.push(0), f.push(1), f.pop(); }, [&] { f.steal_some(2); });
+  f.drain(2);
+}
+
+void two_at_once_while_slots_are_reused() {
+  fixture f(2);
+  parallel([&] { f.push(0), f.push(1), f.push(2), f.pop(), f.push(3); }, [&] { f.steal_some(2), f.steal_some(2); });
+  f.drain(4);
+}
+
+TEST(deque_model, two_at_once_under_pops) { expect_passes(two_at_once_under_pops); }
+TEST(deque_model, two_thieves_of_two) { expect_passes(two_thieves_of_two); }
+TEST(deque_model, a_thief_after_a_pop_at_the_top) { expect_passes(a_thief_after_a_pop_at_the_top); }
+TEST(deque_model, two_at_once_while_slots_are_reused) { expect_passes(two_at_once_while_slots_are_reused); }
+
 // Who falls asleep looks after a fence: whether it is empty, and what is first where that makes a difference.
 template <class Look>
 void a_look_after_a_fence(Look&& sees_something) {
@@ -214,6 +253,9 @@ TEST(deque_model, first_after_a_fence_sees_pushes_before_the_fence) {
 
 // The tests above notice when an order is missing.
 TEST(deque_model, needs_seq_cst) { expect_fails(owner_and_two_thieves, "taken twice", model::without(model::weakening::seq_cst)); }
+TEST(deque_model, needs_seq_cst_for_several) {
+  expect_fails(two_at_once_under_pops, "taken twice", model::without(model::weakening::seq_cst));
+}
 TEST(deque_model, needs_release) { expect_fails(one_item_for_two, "data race", model::without(model::weakening::release)); }
 TEST(deque_model, needs_acquire) { expect_fails(growth_under_theft, "construction has not happened before", model::without(model::weakening::acquire)); }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -87,14 +88,48 @@ TEST(deque, does_not_grow_when_items_come_and_go) {
   EXPECT_EQ(d.capacity(), 4u);
 }
 
+TEST(deque, thieves_may_take_several_at_once) {
+  int items[10];
+  int_deque d(2, 4);
+  std::array<int*, 8> got{};
+  EXPECT_EQ(d.steal_some(got), 0u);
+  for (int& i : items) d.push(&i);
+  EXPECT_EQ(d.steal_some({got.data(), 0}), 0u);
+  EXPECT_EQ(d.steal_some({got.data(), 3}), 3u);
+  for (int i = 0; i < 3; i++) EXPECT_EQ(got[static_cast<std::size_t>(i)], &items[i]);
+  EXPECT_EQ(d.steal_some(got), 4u);  // not more, though there is room
+  for (int i = 0; i < 4; i++) EXPECT_EQ(got[static_cast<std::size_t>(i)], &items[3 + i]);
+  EXPECT_EQ(d.steal_some(got), 3u);
+  EXPECT_EQ(got[2], &items[9]);
+  EXPECT_TRUE(d.empty());
+  EXPECT_TRUE(d.is_valid());
+}
+
+TEST(deque, of_the_last_that_thieves_may_take_at_once_the_owner_takes_the_oldest) {
+  int items[6];
+  int_deque d(8, 3);
+  for (int& i : items) d.push(&i);
+  EXPECT_EQ(d.pop(), &items[5]);
+  EXPECT_EQ(d.pop(), &items[4]);
+  EXPECT_EQ(d.pop(), &items[3]);
+  EXPECT_EQ(d.pop(), &items[0]);
+  d.push(&items[5]);
+  EXPECT_EQ(d.pop(), &items[1]);
+  EXPECT_EQ(d.steal().item, &items[2]);
+  EXPECT_EQ(d.pop(), &items[5]);
+  EXPECT_EQ(d.pop(), nullptr);
+  EXPECT_TRUE(d.empty());
+}
+
 // One owner that pushes and pops in bursts, and thieves: every item exactly once.
 struct stress {
   static constexpr std::size_t count = 2'000'000;
   static constexpr std::size_t thieves = 3;
   std::vector<int> items = std::vector<int>(count);
   std::vector<atomic<int>> taken = std::vector<atomic<int>>(count);
-  int_deque d{2};
+  int_deque d;
 
+  explicit stress(int most_stolen = 1) : d(2, most_stolen) {}
   std::size_t index_of(const int* i) const { return static_cast<std::size_t>(i - items.data()); }
   void take(const int* i) {
     EXPECT_EQ(*i, 1);  // what the owner wrote before it pushed
@@ -133,6 +168,17 @@ struct stress {
 TEST(deque_stress, every_item_is_taken_exactly_once) {
   stress s;
   s.run([&](std::size_t) { return s.d.steal().item; });
+}
+
+// Some take one, others as many as they may.
+TEST(deque_stress, thieves_that_take_several_at_once) {
+  stress s(5);
+  s.run([&](std::size_t thief) -> const int* {
+    std::array<int*, 8> some{};
+    const std::size_t n = s.d.steal_some({some.data(), 3 * thief + 1});
+    for (std::size_t i = 1; i < n; i++) s.take(some[i]);
+    return n > 0 ? some[0] : nullptr;
+  });
 }
 
 // Each thief wants its own items only, and none gets another's. They look at what is first before they try.

@@ -49,7 +49,7 @@ class loop_post {
   // Who will come. Nothing but faster.
   void fetch(int node) const {
     __builtin_prefetch(&loop_);
-    __builtin_prefetch(&visitors_[node], 1);
+    prefetch_to_write(&visitors_[node]);
   }
   bool is_up() const { return loop_.load(std::memory_order_relaxed) != nullptr; }
   // Null: there is none, and then nobody has come. `left`: who is to be told of that, or nobody.

@@ -69,6 +69,8 @@ class scheduler::view final : public surroundings {
   int place_of(int slot) const override { return all_.slot(slot).place.load(std::memory_order_relaxed); }
 
  private:
+  frame* take_some(slot_queues& guest);
+
   scheduler& all_;
   slot_queues& self_;
 };
@@ -316,7 +318,21 @@ bool scheduler::required_comes_first(slot_queues& self) const {
 
 // While the task just taken runs: mostly the thief's next one. Its lines are in the caches of its creator.
 static void prefetch_frame(const void* f) {
-  for (int line = 0; line < 3; line++) __builtin_prefetch(static_cast<const char*>(f) + 64 * line, 1);
+  for (int line = 0; line < 3; line++) prefetch_to_write(static_cast<const char*>(f) + 64 * line);
+}
+
+// Several at once if there are many: the thread goes on creating, and who takes them one by one meets it in the lines of
+// its queue each time. The oldest is run next, and the others wait in this worker's queue, the next one on top.
+frame* scheduler::view::take_some(slot_queues& guest) {
+  const std::size_t share = guest.normal.size() / (2 * static_cast<std::size_t>(all_.worker_count()));
+  if (share < 2 || !self_.hunts.sizes().none_long()) return nullptr;
+  std::array<ready_task, most_stolen_from_guests> some;
+  const std::size_t n = guest.normal.steal_some({some.data(), std::min(share, some.size())});
+  if (n == 0) return nullptr;  // somebody else was faster
+  for (std::size_t i = 0; i < n; i++) prefetch_frame(some[i].task());
+  for (std::size_t i = n; i-- > 1;) all_.push_onto(self_.normal, self_, some[i]);
+  if (n > 1) all_.published(self_);
+  return some[0].task();
 }
 
 frame* scheduler::view::take_from(int slot) {
@@ -325,6 +341,8 @@ frame* scheduler::view::take_from(int slot) {
     if (const auto stolen = victim.urgent.steal()) return stolen.item.task();
   if (!victim.pushed_urgent.empty())
     if (const ready_task t = victim.pushed_urgent.try_pop()) return t.task();
+  if (slot >= all_.worker_count())
+    if (frame* f = take_some(victim)) return f;
   if (!victim.normal.empty())
     if (const auto stolen = victim.normal.steal()) {
       prefetch_frame(stolen.next.task());

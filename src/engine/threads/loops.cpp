@@ -302,7 +302,7 @@ void engine::fetch_loop(const slot& poster, const slot& comes) {
   __builtin_prefetch(&poster.posted);
   if (last.post == nullptr) return;
   last.post->fetch(std::max(comes.queues.node, 0));
-  __builtin_prefetch(last.part, 1);
+  prefetch_to_write(last.part);
   for (std::size_t i = 0; i < bytes_of_loop; i += cache_line_bytes)
     __builtin_prefetch(static_cast<const char*>(last.loop) + i);
 }
