@@ -99,7 +99,7 @@ class cache {
   }
   struct free_block {
     free_block* next;
-    const free_block* ahead;  // what to prefetch when this one is allocated: the next one, or one further on; see link_ahead()
+    const free_block* ahead;  // what to prefetch when this one is allocated: the next one, or one further on
     free_block* next_batch;   // of a batch's first block, in the central list
     std::uint32_t batch_size;
     std::int32_t place;  // first-touch pool: where an earlier writer put it

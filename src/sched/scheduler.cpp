@@ -61,7 +61,7 @@ class scheduler::view final : public surroundings {
   first_tasks first_of(int slot) const override;
   first_tasks first_of_node(int node) const override;
   std::uint64_t finished(int slot) const override { return all_.slot(slot).finished.read(); }
-  std::uint64_t progress(int slot) const override { return all_.slot(slot).progress(); }
+  pace pace_of(int slot) const override { return all_.pace_of(all_.slot(slot)); }
   bool holds_as_much(int node, int as_node) const override {
     const memory::pools* const data = all_.moving_data_;
     return data != nullptr && data->live_bytes() != 0 && data->live_bytes(node) >= data->live_bytes(as_node);
@@ -365,6 +365,13 @@ frame* scheduler::view::take_from(int slot, const judgement& j) {
   if (n > 0)
     if (const auto stolen = victim.normal.steal(behind(n))) return stolen.item.task();
   return victim.pushed.empty() ? nullptr : victim.pushed.try_pop(behind(n + 1)).task();
+}
+
+pace scheduler::pace_of(const slot_queues& other) const {
+  if (clock_ns_ == nullptr) return {other.progress(), 0};
+  const std::uint64_t begin_ns = clock_ns_();
+  const std::uint64_t progress = other.progress();
+  return {progress, clock_ns_() - begin_ns};
 }
 
 first_tasks scheduler::view::first_of(int slot) const {

@@ -133,6 +133,8 @@ class scheduler {
   void set_memory_of_data(flow::shared&);
   // Where memory of the program's own lies. Before there are workers; outlives them.
   void set_user_memory(memory::regions&);
+  // By which workers see how long lines take from each other's caches. Before there are workers. Without: nobody knows.
+  void set_clock(std::uint64_t (*clock_ns)()) { clock_ns_ = clock_ns; }
   // Of tasks that the policy wants to see together; null: it does not, or there is but one node.
   place::windows* windows() const { return windows_.get(); }
 
@@ -266,6 +268,7 @@ class scheduler {
 
  private:
   class view;
+  pace pace_of(const slot_queues& other) const;
   bool route_elsewhere(slot_queues& self, frame*);
   void note_hint(frame*, const policy::wish&, int here, const flow::whereabouts&) const;
   policy::wish place(slot_queues& self, frame*);
@@ -326,6 +329,7 @@ class scheduler {
   const move_costs costs_;
   const hunting_ground ground_;
   const memory::pools* moving_data_ = nullptr;  // null: data stay where they are
+  std::uint64_t (*clock_ns_)() = nullptr;
   memory::regions* user_memory_ = nullptr;  // null: one node, or nobody keeps where it lies
   std::vector<atomic<slot_queues*>> slots_;
   atomic<int> slot_count_{0};

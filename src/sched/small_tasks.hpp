@@ -4,9 +4,11 @@
 // A task that another worker takes costs both some ten cache misses: its frame, its data, what becomes ready by it, and
 // its memory when it is used again. A body of some nanoseconds is never worth that, however long the queue: who waits
 // for such tasks makes those slower who have them. So a worker whose last tasks were all small leaves a worker alone that
-// gets through small ones, and watches it now and then.
+// gets through small ones, and watches it now and then. What is small is measured: a line takes 30 ns from one cache to
+// another on some machines, and 150 on others.
 #pragma once
 
+#include "sched/surroundings.hpp"
 #include "sched/tuning.hpp"
 
 #include <algorithm>
@@ -18,7 +20,8 @@ namespace weir::sched {
 class small_tasks {
  public:
   // The numbers must outlive it.
-  small_tasks(std::size_t workers, const tuning& t) : tuning_(&t), to_time_(group()), looks_(workers) {}
+  small_tasks(std::size_t workers, const tuning& t)
+      : tuning_(&t), small_ns_(most_small_ns()), to_time_(group()), looks_(workers) {}
 
   // How long one of this worker's tasks took. The largest of the last few dozen groups counts.
   void note(std::uint64_t ns) {
@@ -36,17 +39,29 @@ class small_tasks {
   bool probing() const { return to_time_ > 0; }
   // As far as is known. If one of them keeps its creator from creating others, little is lost.
   bool none_long() const { return largest_ns_ < fast_ns(); }
-  bool all_small() const { return largest_ns_ != 0 && largest_ns_ < small_ns(); }
+  bool all_small() const { return largest_ns_ != 0 && largest_ns_ < small_ns_; }
+
+  // How long a line took that another worker writes, the look at the clock included, as it is in the times of tasks. 0:
+  // nobody knows. An eighth of what is new in it counts: it may be an interrupt's.
+  void note_line(std::uint64_t ns, std::uint64_t now_ns) {
+    line_at_ns_ = now_ns;
+    if (ns == 0) return;
+    const std::uint64_t would_be_small_ns = ns * static_cast<std::uint64_t>(tuning_->small_line_percent) / 100;
+    small_ns_ = (7 * small_ns_ + std::min(would_be_small_ns, most_small_ns())) / 8;
+  }
+  // Whether it is to be timed, by who takes short tasks from another.
+  bool times_line(std::uint64_t now_ns) const { return none_long() && now_ns - line_at_ns_ > watch_ns(); }
 
   // Whether that worker, which has got so far by now (tasks created and finished), is left alone for the time being. For
   // callers whose own tasks are all small.
-  bool leave(std::size_t worker, std::uint64_t progress, std::uint64_t now_ns) {
+  bool leave(std::size_t worker, const pace& its, std::uint64_t now_ns) {
     if (probing()) return false;
     look& last = looks_[worker];
+    if (its.progress != last.progress) note_line(its.read_ns, now_ns);
     const std::uint64_t passed = now_ns - last.at_ns;
     if (passed < watch_ns()) return last.fast;
-    fast_ = passed > probe_ns() || passed < fast_ns() * (progress - last.progress);  // until proved otherwise
-    last = {progress, now_ns, fast_};
+    fast_ = passed > probe_ns() || passed < fast_ns() * (its.progress - last.progress);  // until proved otherwise
+    last = {its.progress, now_ns, fast_};
     if (fast_ && now_ns - probed_at_ns_ <= probe_ns()) return true;
     probed_at_ns_ = now_ns;
     to_time_ = group();
@@ -61,19 +76,20 @@ class small_tasks {
 
  private:
   std::uint32_t group() const { return static_cast<std::uint32_t>(tuning_->small_group); }
-  std::uint64_t small_ns() const { return static_cast<std::uint64_t>(tuning_->small_ns); }
+  std::uint64_t most_small_ns() const { return static_cast<std::uint64_t>(tuning_->most_small_ns); }
   std::uint64_t fast_ns() const { return static_cast<std::uint64_t>(tuning_->fast_ns); }
   std::uint64_t watch_ns() const { return static_cast<std::uint64_t>(tuning_->watch_ns); }
   std::uint64_t probe_ns() const { return static_cast<std::uint64_t>(tuning_->probe_ns); }
-  std::uint32_t wait_counts_as_ns() const { return static_cast<std::uint32_t>(2 * small_ns()); }  // for some 11 groups
+  std::uint32_t wait_counts_as_ns() const { return static_cast<std::uint32_t>(2 * most_small_ns()); }  // for some 11 groups
   // Forgotten after some 33 groups. More than what counts as short.
-  std::uint64_t longest_remembered_ns() const { return std::max(8 * small_ns(), fast_ns() + fast_ns() / 8 + 1); }
+  std::uint64_t longest_remembered_ns() const { return std::max(8 * most_small_ns(), fast_ns() + fast_ns() / 8 + 1); }
 
   struct look {
     std::uint64_t progress = 0, at_ns = 0;
     bool fast = true;
   };
   const tuning* tuning_;
+  std::uint64_t small_ns_, line_at_ns_ = 0;
   std::uint32_t largest_ns_ = 0;
   std::uint32_t first_ns_ = 0, second_ns_ = 0, noted_ = 0;  // of the group
   std::uint32_t to_time_;

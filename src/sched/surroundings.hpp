@@ -37,6 +37,12 @@ class first_tasks {
   std::size_t size_ = 0;
 };
 
+// How far a thread has got, and how long it took to read that, whose line it writes all the time; 0: nobody knows.
+struct pace {
+  std::uint64_t progress = 0;  // tasks finished and created
+  std::uint64_t read_ns = 0;
+};
+
 // Of one worker. Slots as in scheduler.hpp: workers, then threads of the program.
 class surroundings {
  public:
@@ -63,7 +69,7 @@ class surroundings {
   virtual first_tasks first_of(int slot) const = 0;
   virtual first_tasks first_of_node(int node) const = 0;
   virtual std::uint64_t finished(int slot) const = 0;
-  virtual std::uint64_t progress(int slot) const = 0;  // tasks finished and created
+  virtual pace pace_of(int slot) const = 0;
   // More or less: of data, in memory that moves with the tasks that write it. False if there is none.
   virtual bool holds_as_much(int node, int as_node) const = 0;
   virtual int place_of(int slot) const = 0;  // of a thread of the program: the worker whose place it has; -1: none

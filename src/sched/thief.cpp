@@ -293,7 +293,7 @@ bool thief::leaves_alone(const surroundings& around, int victim, std::uint64_t w
   if (watch_at_ns == 0) return false;
   const auto v = static_cast<std::size_t>(victim);
   if (sizes_.leave_unseen(v, watch_at_ns)) return true;
-  return !around.has_tasks(victim) || sizes_.leave(v, around.progress(victim), watch_at_ns);
+  return !around.has_tasks(victim) || sizes_.leave(v, around.pace_of(victim), watch_at_ns);
 }
 
 frame* thief::steal_from_level(surroundings& around, const std::vector<int>& level, std::uint64_t watch_at_ns,
@@ -306,6 +306,7 @@ frame* thief::steal_from_level(surroundings& around, const std::vector<int>& lev
     if (around.anything_sent()) return nullptr;  // on a large machine a round takes longer than a task
     if (victim == self_ || leaves_alone(around, victim, watch_at_ns)) continue;
     if (frame* f = around.take_from(victim)) {
+      if (sizes_.times_line(at.now_ns)) sizes_.note_line(around.pace_of(victim).read_ns, at.now_ns);
       const bool gets_on = watch_at_ns == 0 || sizes_.fast();  // who does not is not given more
       return has_robbed(f, victim, gets_on ? victim : -1,
                         ground_->near.distance_class(at.node, ground_->near.node_of(victim)));
@@ -320,7 +321,7 @@ frame* thief::steal_from_guests(surroundings& around, std::uint64_t watch_at_ns)
   for (int i = ground_->near.workers(); i < end; i++) {
     if (watch_at_ns != 0 && around.has_tasks(i)) {
       const int w = around.place_of(i);
-      if (executes_elsewhere(w) && sizes_.leave(static_cast<std::size_t>(w), around.progress(w), watch_at_ns))
+      if (executes_elsewhere(w) && sizes_.leave(static_cast<std::size_t>(w), around.pace_of(w), watch_at_ns))
         continue;
     }
     if (frame* f = around.take_from(i)) return has_robbed(f, i, -1, 0);

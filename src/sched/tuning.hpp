@@ -20,10 +20,11 @@ struct tuning {
   std::int64_t most_stolen_again = 64;
 
   // ---- Tasks that are too small to move (small_tasks.hpp).
-  // A body up to here is small, as a thief sees it: with the cache misses that the theft causes. Lower: small tasks
-  // are moved. Higher: workers are idle that could have helped; below it a theft's cost is certain to be more than the
-  // body.
-  std::int64_t small_ns = 300;
+  // A body is small that takes less, in hundredths, than a line from another worker's cache, both as the clock sees them.
+  // Lower: small tasks are moved. Higher: workers are idle that could have helped.
+  std::int64_t small_line_percent = 150;
+  // Nor is any that takes longer, and so much is taken to be small before a line has been timed.
+  std::int64_t most_small_ns = 300;
   // Times are looked at in groups of so many, of which the largest does not count: it may be an interrupt's. Larger: a
   // worker needs more tasks to learn that they have changed. With 1 every interrupt makes two workers share small
   // tasks.
@@ -57,13 +58,14 @@ struct tuning {
     std::int64_t tuning::* value;
     std::int64_t least, most;
   };
-  static constexpr std::array<field, 13> fields() {
+  static constexpr std::array<field, 14> fields() {
     constexpr std::int64_t second = 1'000'000'000;
     return {{{"rounds_at_least", &tuning::rounds_at_least, 1, 16},
              {"rounds_per_far_look", &tuning::rounds_per_far_look, 1, 1024},
              {"rounds_after_waking", &tuning::rounds_after_waking, 1, 16},
              {"most_stolen_again", &tuning::most_stolen_again, 0, 1 << 30},
-             {"small_ns", &tuning::small_ns, 0, second},
+             {"small_line_percent", &tuning::small_line_percent, 0, 10'000},
+             {"most_small_ns", &tuning::most_small_ns, 0, second},
              {"small_group", &tuning::small_group, 2, 1024},
              {"fast_ns", &tuning::fast_ns, 0, second},
              {"watch_ns", &tuning::watch_ns, 1, second},

@@ -151,6 +151,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
   shared_.traced = recorder_ != nullptr;
   scheduler_.set_memory_of_data(shared_);
   scheduler_.set_user_memory(shared_.user_memory);
+  scheduler_.set_clock(os::now_ns);
   if (windows_ != nullptr) windows_->set_clock(os::now_ns);
   if (windows_ != nullptr && migration_ != nullptr) windows_->set_migration(*migration_);
   // A window can be full before its creator is too far ahead.

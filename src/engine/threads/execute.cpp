@@ -289,7 +289,7 @@ void engine::note_time(slot& s, const detail::task_ops& ops, std::uint64_t begin
                                                                            : detail::task_length::long_,
            ns);
   // A piece of a pipeline is worth a theft however short: whether it pays is decided there.
-  const auto worth_a_theft = static_cast<std::uint64_t>(s.queues.hunts.tuned().small_ns);
+  const auto worth_a_theft = static_cast<std::uint64_t>(s.queues.hunts.tuned().most_small_ns);
   s.queues.hunts.sizes().note(ops.is_apart() ? std::max(ns, worth_a_theft) : ns);
   if (!one_worker_) scheduler_.look_at_idle(s.queues, s.depth, false, begin_ns, end_ns);
   seek_solitude(s, end_ns);

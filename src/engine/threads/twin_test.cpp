@@ -20,13 +20,14 @@ using sched::first_tasks;
 using sched::frame;
 using sched::judgement;
 using sched::moment;
+using sched::pace;
 using sched::task_hint;
 using sched::thief;
 
 enum class asked : std::uint8_t {
   take_own, take_shared, take_from, take_if_worth_it, take_from_container, take_initial, slots, anything_shared,
   anything_required_here, anything_sent, has_tasks, node_holds_tasks, offers, rests, first_of, first_of_node, finished,
-  progress, holds_as_much, place_of,
+  progress, read_ns, holds_as_much, place_of,
 };
 
 struct answer {
@@ -97,7 +98,10 @@ class recorder final : public sched::surroundings, public sched::witness {
     return saw_first(asked::first_of_node, n, real_->first_of_node(n));
   }
   std::uint64_t finished(int s) const override { return saw(asked::finished, s, real_->finished(s)); }
-  std::uint64_t progress(int s) const override { return saw(asked::progress, s, real_->progress(s)); }
+  pace pace_of(int s) const override {
+    const pace p = real_->pace_of(s);
+    return {saw(asked::progress, s, p.progress), saw(asked::read_ns, s, p.read_ns)};
+  }
   bool holds_as_much(int n, int as) const override {
     return saw(asked::holds_as_much, n, real_->holds_as_much(n, as));
   }
@@ -167,7 +171,7 @@ class twin final : public sched::surroundings {
   first_tasks first_of(int s) const override { return next(asked::first_of, s).first; }
   first_tasks first_of_node(int n) const override { return next(asked::first_of_node, n).first; }
   std::uint64_t finished(int s) const override { return next(asked::finished, s).number; }
-  std::uint64_t progress(int s) const override { return next(asked::progress, s).number; }
+  pace pace_of(int s) const override { return {next(asked::progress, s).number, next(asked::read_ns, s).number}; }
   bool holds_as_much(int n, int) const override { return next(asked::holds_as_much, n).number != 0; }
   int place_of(int s) const override { return static_cast<int>(next(asked::place_of, s).number); }
 
