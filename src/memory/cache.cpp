@@ -124,6 +124,8 @@ block cache::refill(int pool, int size_class, stock& s) {
   if (batch != nullptr) {
     s.head = batch->next;
     s.count = batch->batch_size - 1;
+    prefetch_block(batch->next, bytes_of_class(size_class));
+    prefetch_block(batch->ahead, bytes_of_class(size_class));
     return {batch, batch->place, place_unknown};
   }
   if (s.fresh == s.fresh_end) pools_.carve(pool, size_class, s.fresh, s.fresh_end);
@@ -157,6 +159,7 @@ void cache::release_elsewhere(void* data, int place, int pool, std::size_t bytes
   // Blocks of other nodes are wanted there: they go home in small batches instead of waiting for two full ones.
   if (p != home_) {
     if (s.count * 8 >= s.full) {
+      link_ahead(s.head);
       pools_.put_batch(p, c, s.head, s.count);
       s.head = nullptr;
       s.count = 0;

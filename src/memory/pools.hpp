@@ -99,8 +99,9 @@ class cache {
   }
   struct free_block {
     free_block* next;
-    const free_block* ahead;  // what to prefetch when this one is allocated: the next one, or one further on
+    std::uint64_t not_used;   // who walks all frames may still look at what lies here in one that has just been freed
     free_block* next_batch;   // of a batch's first block, in the central list
+    const free_block* ahead;  // what to prefetch when this one is allocated: the next one, or one further on
     std::uint32_t batch_size;
     std::int32_t place;  // first-touch pool: where an earlier writer put it
   };

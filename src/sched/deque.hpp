@@ -36,7 +36,7 @@ class deque {
 
  public:
   // Room for `capacity` items (rounded up to a power of two, at least 2) before the first growth. A thief may take up to
-  // `most_stolen` at once: of the last so many the owner takes the oldest first, by a compare-exchange each.
+  // `most_stolen` at once; if that is more than one, the owner has pop_beyond_thieves() and steal_some() instead of pop().
   explicit deque(std::size_t capacity = 1024, int most_stolen = 1);
   deque(const deque&) = delete;
   deque& operator=(const deque&) = delete;
@@ -44,9 +44,10 @@ class deque {
 
   // Owner only. Some 1-2 ns; growth copies the ring. Throws std::bad_alloc, the deque is then unchanged.
   void push(T item);
-  // Owner only. The item pushed last, of the last `most_stolen` the one pushed first; T{} if there is none. Some 10 ns; one
-  // seq_cst store unless empty.
+  // Owner only. The item pushed last, or T{} if there is none. Some 10 ns; one seq_cst store unless empty.
   T pop();
+  // Owner only. The item pushed last; T{} if no more than `most_stolen` are left, which a thief may take at once.
+  T pop_beyond_thieves();
   // Any thread. The item pushed first, if `wants(item)`. It may be asked about one that is gone, and about T{}.
   template <class Wants>
   steal_result<T> steal(Wants&& wants);
@@ -93,7 +94,7 @@ class deque {
   // Items have the indices top_ <= i < bottom_. Thieves' line: top_ only grows.
   alignas(cache_line_bytes) atomic_of<std::int64_t> top_{0};
   atomic_of<ring*> ring_;
-  // Owner's line: bottom_ is written by the owner alone, the fields after it are seen by no one else.
+  // Owner's line: bottom_ is written by the owner alone, the fields after it are seen by no one else, but for the last.
   alignas(cache_line_bytes) atomic_of<std::int64_t> bottom_{0};
   ring* own_ring_;
   std::int64_t known_top_ = 0;  // <= top_; spares push the look at the thieves' line
@@ -133,6 +134,7 @@ template <class T, class Atomics>
 
 template <class T, class Atomics>
 [[gnu::always_inline]] inline T deque<T, Atomics>::pop() {
+  WEIR_ASSERT(most_stolen_ == 1);
   std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
   if (top_.load(std::memory_order_relaxed) >= bottom) return T{};
   bottom--;
@@ -140,15 +142,25 @@ template <class T, class Atomics>
   bottom_.store(bottom, std::memory_order_seq_cst);
   std::int64_t top = top_.load(std::memory_order_seq_cst);
   WEIR_ASSERT(top <= bottom + 1);  // thieves have not taken what was not there
-  if (top + most_stolen_ <= bottom) [[likely]] return own_ring_->slot(bottom).load(std::memory_order_relaxed);
-  // Thieves may be after all that are left: whoever moves top_ has the first.
+  if (top < bottom) [[likely]] return own_ring_->slot(bottom).load(std::memory_order_relaxed);
+  // At most one item is left, and thieves may be after it: whoever moves top_ has it.
   T item{};
-  while (top <= bottom && item == T{})
-    if (top_.compare_exchange_weak(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
-      item = own_ring_->slot(top).load(std::memory_order_relaxed);
-  // Empty now: no thief can succeed with this value. Or it has read, in top_, what this compare-exchange has released.
-  bottom_.store(bottom + 1, std::memory_order_relaxed);
+  if (top == bottom && top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
+    item = own_ring_->slot(bottom).load(std::memory_order_relaxed);
+  bottom_.store(bottom + 1, std::memory_order_relaxed);  // empty now: no thief can succeed with this value
   return item;
+}
+
+template <class T, class Atomics>
+T deque<T, Atomics>::pop_beyond_thieves() {
+  std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
+  if (top_.load(std::memory_order_relaxed) + most_stolen_ >= bottom) return T{};
+  bottom--;
+  bottom_.store(bottom, std::memory_order_seq_cst);  // as in pop()
+  if (top_.load(std::memory_order_seq_cst) + most_stolen_ <= bottom)
+    return own_ring_->slot(bottom).load(std::memory_order_relaxed);
+  bottom_.store(bottom + 1, std::memory_order_release);  // thieves may learn by this value of what is left
+  return T{};
 }
 
 template <class T, class Atomics>

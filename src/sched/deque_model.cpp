@@ -35,6 +35,7 @@ struct fixture {
     require(++i->taken == 1, "an item was taken twice");
   }
   void pop() { take(tasks.pop()); }
+  void pop_beyond_thieves() { take(tasks.pop_beyond_thieves()); }
   void steal() { take(tasks.steal().item); }
   void steal_some(std::size_t at_most) {
     std::array<item*, 4> some{};
@@ -56,7 +57,7 @@ struct fixture {
   bool is_one(const item* it) const { return it >= items.data() && it < items.data() + items.size(); }
   // After all threads have ended: what was not taken is still there.
   void drain(int pushed) {
-    while (item* i = tasks.pop()) take(i);
+    while (!tasks.empty()) steal();
     for (int i = 0; i < pushed; i++) require(items[static_cast<std::size_t>(i)].taken == 1, "an item was lost");
   }
 };
@@ -192,35 +193,46 @@ TEST(deque_model, what_is_not_empty_has_a_first) {
   });
 }
 
-void two_at_once_under_pops() {
+// Thieves that may take two at once, and an owner that keeps away from these.
+void two_at_once() {
   fixture f(2);
-  parallel([&] { f.push(0), f.push(1), f.push(2), f.pop(), f.pop(); }, [&] { f.steal_some(2); }, [&] { f.steal(); });
+  parallel([&] { f.push(0), f.push(1), f.push(2), f.pop_beyond_thieves(), f.pop_beyond_thieves(); },
+           [&] { f.steal_some(2); }, [&] { f.steal(); });
   f.drain(3);
 }
 
-// The owner takes from the thieves' end what they might take together.
 void two_thieves_of_two() {
   fixture f(2);
-  parallel([&] { f.push(0), f.push(1), f.pop(), f.pop(); }, [&] { f.steal_some(2); }, [&] { f.steal_some(2); });
-  f.drain(2);
+  parallel([&] { f.push(0), f.push(1), f.push(2), f.push(3), f.pop_beyond_thieves(), f.pop_beyond_thieves(); },
+           [&] { f.steal_some(2); }, [&] { f.steal_some(2); });
+  f.drain(4);
 }
 
-// What is left behind the one that pop takes from the top is learnt by what it writes to top_.
-void a_thief_after_a_pop_at_the_top() {
+// A thief that reads bottom_ as a pop in vain left it must still see all that is left.
+void a_thief_after_a_pop_in_vain() {
   fixture f(2);
-  parallel([&] { f.push(0), f.push(1), f.pop(); }, [&] { f.steal_some(2); });
+  parallel([&] { f.push(0), f.push(1), f.push(2), f.pop_beyond_thieves(); }, [&] { f.steal(); },
+           [&] { f.steal_some(2); });
+  f.drain(3);
+}
+
+void the_owner_is_a_thief_of_the_last_ones() {
+  fixture f(2);
+  parallel([&] { f.push(0), f.push(1), f.pop_beyond_thieves(), f.steal_some(2); }, [&] { f.steal_some(2); });
   f.drain(2);
 }
 
 void two_at_once_while_slots_are_reused() {
   fixture f(2);
-  parallel([&] { f.push(0), f.push(1), f.push(2), f.pop(), f.push(3); }, [&] { f.steal_some(2), f.steal_some(2); });
+  parallel([&] { f.push(0), f.push(1), f.push(2), f.pop_beyond_thieves(), f.push(3); },
+           [&] { f.steal_some(2), f.steal_some(2); });
   f.drain(4);
 }
 
-TEST(deque_model, two_at_once_under_pops) { expect_passes(two_at_once_under_pops); }
+TEST(deque_model, two_at_once) { expect_passes(two_at_once); }
 TEST(deque_model, two_thieves_of_two) { expect_passes(two_thieves_of_two); }
-TEST(deque_model, a_thief_after_a_pop_at_the_top) { expect_passes(a_thief_after_a_pop_at_the_top); }
+TEST(deque_model, a_thief_after_a_pop_in_vain) { expect_passes(a_thief_after_a_pop_in_vain); }
+TEST(deque_model, the_owner_is_a_thief_of_the_last_ones) { expect_passes(the_owner_is_a_thief_of_the_last_ones); }
 TEST(deque_model, two_at_once_while_slots_are_reused) { expect_passes(two_at_once_while_slots_are_reused); }
 
 // Who falls asleep looks after a fence: whether it is empty, and what is first where that makes a difference.
@@ -254,7 +266,7 @@ TEST(deque_model, first_after_a_fence_sees_pushes_before_the_fence) {
 // The tests above notice when an order is missing.
 TEST(deque_model, needs_seq_cst) { expect_fails(owner_and_two_thieves, "taken twice", model::without(model::weakening::seq_cst)); }
 TEST(deque_model, needs_seq_cst_for_several) {
-  expect_fails(two_at_once_under_pops, "taken twice", model::without(model::weakening::seq_cst));
+  expect_fails(two_at_once, "taken twice", model::without(model::weakening::seq_cst));
 }
 TEST(deque_model, needs_release) { expect_fails(one_item_for_two, "data race", model::without(model::weakening::release)); }
 TEST(deque_model, needs_acquire) { expect_fails(growth_under_theft, "construction has not happened before", model::without(model::weakening::acquire)); }

@@ -105,19 +105,20 @@ TEST(deque, thieves_may_take_several_at_once) {
   EXPECT_TRUE(d.is_valid());
 }
 
-TEST(deque, of_the_last_that_thieves_may_take_at_once_the_owner_takes_the_oldest) {
-  int items[6];
+TEST(deque, the_last_that_thieves_may_take_at_once_are_not_popped) {
+  int items[5];
   int_deque d(8, 3);
   for (int& i : items) d.push(&i);
-  EXPECT_EQ(d.pop(), &items[5]);
-  EXPECT_EQ(d.pop(), &items[4]);
-  EXPECT_EQ(d.pop(), &items[3]);
-  EXPECT_EQ(d.pop(), &items[0]);
-  d.push(&items[5]);
-  EXPECT_EQ(d.pop(), &items[1]);
-  EXPECT_EQ(d.steal().item, &items[2]);
-  EXPECT_EQ(d.pop(), &items[5]);
-  EXPECT_EQ(d.pop(), nullptr);
+  EXPECT_EQ(d.pop_beyond_thieves(), &items[4]);
+  EXPECT_EQ(d.pop_beyond_thieves(), &items[3]);
+  EXPECT_EQ(d.pop_beyond_thieves(), nullptr);
+  EXPECT_EQ(d.size(), 3u);
+  EXPECT_EQ(d.steal().item, &items[0]);
+  EXPECT_EQ(d.pop_beyond_thieves(), nullptr);
+  std::array<int*, 3> got{};
+  EXPECT_EQ(d.steal_some(got), 2u);
+  EXPECT_EQ(got[1], &items[2]);
+  EXPECT_EQ(d.pop_beyond_thieves(), nullptr);
   EXPECT_TRUE(d.empty());
 }
 
@@ -129,7 +130,14 @@ struct stress {
   std::vector<atomic<int>> taken = std::vector<atomic<int>>(count);
   int_deque d;
 
-  explicit stress(int most_stolen = 1) : d(2, most_stolen) {}
+  const int most_stolen;
+
+  explicit stress(int at_once = 1) : d(2, at_once), most_stolen(at_once) {}
+  const int* pop() {
+    if (most_stolen == 1) return d.pop();
+    if (const int* got = d.pop_beyond_thieves()) return got;
+    return d.steal().item;
+  }
   std::size_t index_of(const int* i) const { return static_cast<std::size_t>(i - items.data()); }
   void take(const int* i) {
     EXPECT_EQ(*i, 1);  // what the owner wrote before it pushed
@@ -143,9 +151,10 @@ struct stress {
         d.push(&items[next++]);
       }
       for (std::size_t i = 0; i < burst; i++)
-        if (const int* got = d.pop()) take(got);
+        if (const int* got = pop()) take(got);
     }
-    while (const int* got = d.pop()) take(got);
+    while (!d.empty())
+      if (const int* got = pop()) take(got);
   }
   // steal(t) is what thief t does again and again; it yields after what was in vain.
   template <class Steal>

@@ -298,6 +298,16 @@ frame* scheduler::take_own(slot_queues& self) {
   return self.pushed.try_pop().task();
 }
 
+frame* scheduler::take_own_of_guest(slot_queues& guest, slot_queues& place) {
+  if (const ready_task t = guest.urgent.pop()) return t.task();
+  if (const ready_task t = guest.normal.pop_beyond_thieves()) return t.task();
+  std::array<ready_task, most_stolen_from_guests> last;
+  const std::size_t n = guest.normal.steal_some(last);
+  for (std::size_t i = 0; i < n; i++) push_onto(place.normal, place, last[i]);
+  if (n > 1) published(place);
+  return n > 0 ? place.normal.pop().task() : nullptr;
+}
+
 frame* scheduler::take_shared(slot_queues& self) {
   if (required_comes_first(self))
     if (frame* f = take_required(self)) return f;
@@ -321,16 +331,18 @@ static void prefetch_frame(const void* f) {
   for (int line = 0; line < 3; line++) prefetch_to_write(static_cast<const char*>(f) + 64 * line);
 }
 
-// Several at once if there are many: the thread goes on creating, and who takes them one by one meets it in the lines of
-// its queue each time. The oldest is run next, and the others wait in this worker's queue, the next one on top.
+// Several short ones at once if there are many: the thread goes on creating, and who takes them one by one meets it in
+// the lines of its queue each time. The oldest is run next, and the others wait in this worker's deque, the next one on
+// top.
 frame* scheduler::view::take_some(slot_queues& guest) {
   const std::size_t share = guest.normal.size() / (2 * static_cast<std::size_t>(all_.worker_count()));
-  if (share < 2 || !self_.hunts.sizes().none_long()) return nullptr;
+  if (share < 2 || !self_.hunts.sizes().all_short()) return nullptr;
   std::array<ready_task, most_stolen_from_guests> some;
   const std::size_t n = guest.normal.steal_some({some.data(), std::min(share, some.size())});
   if (n == 0) return nullptr;  // somebody else was faster
   for (std::size_t i = 0; i < n; i++) prefetch_frame(some[i].task());
   for (std::size_t i = n; i-- > 1;) all_.push_onto(self_.normal, self_, some[i]);
+  self_.batch_end = self_.normal.end();
   if (n > 1) all_.published(self_);
   return some[0].task();
 }
@@ -368,7 +380,7 @@ frame* scheduler::view::take_from(int slot, const judgement& j) {
 }
 
 pace scheduler::pace_of(const slot_queues& other) const {
-  if (clock_ns_ == nullptr) return {other.progress(), 0};
+  if (clock_ns_ == nullptr) return {other.progress()};
   const std::uint64_t begin_ns = clock_ns_();
   const std::uint64_t progress = other.progress();
   return {progress, clock_ns_() - begin_ns};

@@ -4,7 +4,7 @@
 //
 // Rejected: one queue per node shared by its workers (contended at fine grain; it is a policy of its own, node_queue.hpp); stealing
 // half of a victim's deque (the stolen half then belongs to one thief, which undoes the distribution that deferred
-// allocation lives on); asking for work instead of stealing (a busy victim answers late).
+// allocation lives on; of short tasks of a thread of the program several are stolen, where nothing is placed); asking for work instead of stealing (a busy victim answers late).
 #pragma once
 
 #include "machine/machine.hpp"
@@ -43,8 +43,8 @@ class witness {
   ~witness() = default;
 };
 
-// Short tasks that a worker takes at once of those that a thread of the program has created. More: so many at the end
-// that thread takes one by one. Fewer: worker and creator meet more often in the lines of its queue (record 18).
+// Short tasks that a worker takes at once of those that a thread of the program has created. More: what that thread
+// creates then with high priority comes later. Fewer: worker and creator meet more often in its queue's lines (record 18).
 constexpr int most_stolen_from_guests = 32;
 
 // One thread's queues and what scheduling counts about it.
@@ -61,6 +61,7 @@ struct alignas(cache_line_bytes) slot_queues {
   frame* running = nullptr;  // what the thread is executing
   std::uint32_t turns = 0;   // under queues::nodes: tasks without affinity that it has sent
   deque<ready_task> normal;
+  std::int64_t batch_end = 0;  // in `normal`, workers: what lies before it was taken together from a thread of the program
   deque<ready_task> urgent{64};  // priority::high
   inbox<ready_task> pushed;
   inbox<ready_task> pushed_urgent{64};
@@ -87,10 +88,12 @@ struct alignas(cache_line_bytes) slot_queues {
   bool bell_rings() const { return bell_says() != bell_heard; }
   bool nothing_pushed() const { return pushed.empty() && pushed_urgent.empty(); }
   bool has_tasks() const { return !normal.empty() || !nothing_urgent() || !pushed.empty(); }
-  // Its own thread only. What it has made itself, the most urgent first, and the newest of those.
-  frame* take_own_tasks() {
-    if (const ready_task t = urgent.pop()) return t.task();
-    return normal.pop().task();
+  // Where the tasks of outer levels of a recursion end, if one runs now: those taken together are none.
+  std::int64_t end_of_older() {
+    const std::int64_t end = normal.end();
+    if (end > batch_end) return end;
+    batch_end = end;
+    return 0;
   }
   bool nothing_urgent() const { return urgent.empty() && pushed_urgent.empty(); }
   // Nor on its way: a look at the inbox's two ends is cheaper than one at what is in it.
@@ -182,6 +185,9 @@ class scheduler {
 
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
+  // What the thread of the program that has the worker's place has made itself, the most urgent first, and the newest of
+  // those. The last of them, of which others may take several at once, go into the place's queue.
+  frame* take_own_of_guest(slot_queues& guest, slot_queues& place);
   // What it finds without a search; see thief::steal_again.
   frame* take_at_hand(slot_queues& self) {
     if (frame* f = take_own(self)) return f;

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace weir::sched {
@@ -21,7 +22,7 @@ class small_tasks {
  public:
   // The numbers must outlive it.
   small_tasks(std::size_t workers, const tuning& t)
-      : tuning_(&t), small_ns_(most_small_ns()), to_time_(group()), looks_(workers) {}
+      : tuning_(&t), small_ns_x8_(8 * most_small_ns()), to_time_(group()), looks_(workers) {}
 
   // How long one of this worker's tasks took. The largest of the last few dozen groups counts.
   void note(std::uint64_t ns) {
@@ -39,40 +40,47 @@ class small_tasks {
   bool probing() const { return to_time_ > 0; }
   // As far as is known. If one of them keeps its creator from creating others, little is lost.
   bool none_long() const { return largest_ns_ < fast_ns(); }
-  bool all_small() const { return largest_ns_ != 0 && largest_ns_ < small_ns_; }
+  bool all_short() const { return largest_ns_ != 0 && none_long(); }
+  bool all_small() const { return largest_ns_ != 0 && largest_ns_ < small_ns(); }
 
-  // How long a line took that another worker writes, the look at the clock included, as it is in the times of tasks. 0:
-  // nobody knows. An eighth of what is new in it counts: it may be an interrupt's.
-  void note_line(std::uint64_t ns, std::uint64_t now_ns) {
+  // How far a worker has got, and how long that took to read, the look at the clock included, as it is in the times of
+  // tasks. What is new in it has come from that one's cache. An eighth of each time counts: it may be an interrupt's.
+  void note_line(std::size_t worker, const pace& its, std::uint64_t now_ns) {
     line_at_ns_ = now_ns;
-    if (ns == 0) return;
-    const std::uint64_t would_be_small_ns = ns * static_cast<std::uint64_t>(tuning_->small_line_percent) / 100;
-    small_ns_ = (7 * small_ns_ + std::min(would_be_small_ns, most_small_ns())) / 8;
+    if (std::exchange(looks_[worker].read, its.progress) == its.progress || its.read_ns == pace::unknown) return;
+    const std::uint64_t would_be_small_ns = its.read_ns * static_cast<std::uint64_t>(tuning_->small_line_percent) / 100;
+    small_ns_x8_ = small_ns_x8_ - small_ns_x8_ / 8 + std::min(would_be_small_ns, most_small_ns());
   }
   // Whether it is to be timed, by who takes short tasks from another.
-  bool times_line(std::uint64_t now_ns) const { return none_long() && now_ns - line_at_ns_ > watch_ns(); }
+  bool times_line(std::uint64_t now_ns) const { return all_short() && now_ns - line_at_ns_ > watch_ns(); }
 
   // Whether that worker, which has got so far by now (tasks created and finished), is left alone for the time being. For
   // callers whose own tasks are all small.
   bool leave(std::size_t worker, const pace& its, std::uint64_t now_ns) {
     if (probing()) return false;
     look& last = looks_[worker];
-    if (its.progress != last.progress) note_line(its.read_ns, now_ns);
     const std::uint64_t passed = now_ns - last.at_ns;
     if (passed < watch_ns()) return last.fast;
+    note_line(worker, its, now_ns);
     fast_ = passed > probe_ns() || passed < fast_ns() * (its.progress - last.progress);  // until proved otherwise
-    last = {its.progress, now_ns, fast_};
+    last.progress = its.progress;
+    last.at_ns = now_ns;
+    last.fast = fast_;
     if (fast_ && now_ns - probed_at_ns_ <= probe_ns()) return true;
     probed_at_ns_ = now_ns;
     to_time_ = group();
     return false;
   }
-  // Whether the worker that was not left alone is a fast one.
-  bool fast() const { return fast_; }
+  // Whether it is of interest to leave() how far that worker has got.
+  bool looks_at(std::size_t worker, std::uint64_t now_ns) const {
+    return !probing() && now_ns - looks_[worker].at_ns >= watch_ns();
+  }
   // Whether it need not even be looked at yet.
   bool leave_unseen(std::size_t worker, std::uint64_t now_ns) const {
     return !probing() && looks_[worker].fast && now_ns - looks_[worker].at_ns < watch_ns();
   }
+  // Whether the worker that was not left alone is a fast one.
+  bool fast() const { return fast_; }
 
  private:
   std::uint32_t group() const { return static_cast<std::uint32_t>(tuning_->small_group); }
@@ -80,16 +88,18 @@ class small_tasks {
   std::uint64_t fast_ns() const { return static_cast<std::uint64_t>(tuning_->fast_ns); }
   std::uint64_t watch_ns() const { return static_cast<std::uint64_t>(tuning_->watch_ns); }
   std::uint64_t probe_ns() const { return static_cast<std::uint64_t>(tuning_->probe_ns); }
-  std::uint32_t wait_counts_as_ns() const { return static_cast<std::uint32_t>(2 * most_small_ns()); }  // for some 11 groups
-  // Forgotten after some 33 groups. More than what counts as short.
-  std::uint64_t longest_remembered_ns() const { return std::max(8 * most_small_ns(), fast_ns() + fast_ns() / 8 + 1); }
+  std::uint64_t small_ns() const { return small_ns_x8_ / 8; }
+  std::uint32_t wait_counts_as_ns() const { return static_cast<std::uint32_t>(2 * small_ns() + 1); }  // for some 11 groups
+  // Forgotten after some 33 groups where 300 ns are small, after 60 where 50 are. More than what counts as short.
+  std::uint64_t longest_remembered_ns() const { return std::max(8 * small_ns(), fast_ns() + fast_ns() / 8 + 1); }
 
   struct look {
     std::uint64_t progress = 0, at_ns = 0;
+    std::uint64_t read = 0;  // the last progress that was read, by whomever
     bool fast = true;
   };
   const tuning* tuning_;
-  std::uint64_t small_ns_, line_at_ns_ = 0;
+  std::uint64_t small_ns_x8_, line_at_ns_ = 0;
   std::uint32_t largest_ns_ = 0;
   std::uint32_t first_ns_ = 0, second_ns_ = 0, noted_ = 0;  // of the group
   std::uint32_t to_time_;

@@ -56,13 +56,14 @@ TEST(small_tasks, who_waits_for_its_children_runs_none_that_are_small) {
 // In lines: what they take from another worker's cache, as the clock sees it.
 TEST(small_tasks, what_is_small_is_measured) {
   constexpr auto small_lines = static_cast<double>(usual.small_line_percent) / 100;
-  const auto time_lines = [](small_tasks& t, std::uint64_t ns) {
-    for (int i = 0; i < 100; i++) t.note_line(ns, 0);
+  std::uint64_t progress = 1;
+  const auto time_lines = [&](small_tasks& t, std::uint64_t ns) {
+    for (int i = 0; i < 100; i++) t.note_line(1, {progress++, ns}, 0);
   };
   small_tasks t(2, usual);
   note_group(t, 100);
   EXPECT_TRUE(t.all_small()) << "nobody knows yet";
-  t.note_line(0, 0);
+  t.note_line(1, {progress++}, 0);
   EXPECT_TRUE(t.all_small()) << "nor by this";
   time_lines(t, 40);
   EXPECT_FALSE(t.all_small());
@@ -70,7 +71,7 @@ TEST(small_tasks, what_is_small_is_measured) {
   time_lines(smaller, 40);
   note_group(smaller, static_cast<std::uint64_t>(40 * small_lines) - 10);
   EXPECT_TRUE(smaller.all_small());
-  smaller.note_line(1'000'000, 0);
+  smaller.note_line(1, {progress++, 1'000'000}, 0);
   EXPECT_TRUE(smaller.all_small()) << "an interrupt";
   time_lines(smaller, 10);
   EXPECT_FALSE(smaller.all_small());
@@ -83,7 +84,7 @@ TEST(small_tasks, a_line_is_timed_now_and_then_by_who_runs_short_tasks) {
   small_tasks t(2, usual);
   note_group(t, 100);
   EXPECT_TRUE(t.times_line(watch_ns + 1));
-  t.note_line(40, watch_ns + 1);
+  t.note_line(1, {1, 40}, watch_ns + 1);
   EXPECT_FALSE(t.times_line(2 * watch_ns + 1));
   EXPECT_TRUE(t.times_line(2 * watch_ns + 2));
   note_group(t, 10'000);

@@ -37,10 +37,11 @@ class first_tasks {
   std::size_t size_ = 0;
 };
 
-// How far a thread has got, and how long it took to read that, whose line it writes all the time; 0: nobody knows.
+// How far a thread has got, and how long it took to read that, whose line it writes all the time.
 struct pace {
+  static constexpr std::uint64_t unknown = ~std::uint64_t{0};
   std::uint64_t progress = 0;  // tasks finished and created
-  std::uint64_t read_ns = 0;
+  std::uint64_t read_ns = unknown;
 };
 
 // Of one worker. Slots as in scheduler.hpp: workers, then threads of the program.

@@ -293,7 +293,20 @@ bool thief::leaves_alone(const surroundings& around, int victim, std::uint64_t w
   if (watch_at_ns == 0) return false;
   const auto v = static_cast<std::size_t>(victim);
   if (sizes_.leave_unseen(v, watch_at_ns)) return true;
-  return !around.has_tasks(victim) || sizes_.leave(v, around.pace_of(victim), watch_at_ns);
+  return !around.has_tasks(victim) || gets_on(around, victim, watch_at_ns);
+}
+
+// Through small tasks. The line that says so is another worker's, and read no more often than it has to be.
+bool thief::gets_on(const surroundings& around, int worker, std::uint64_t watch_at_ns) {
+  const auto w = static_cast<std::size_t>(worker);
+  return sizes_.leave(w, sizes_.looks_at(w, watch_at_ns) ? pace_near(around, worker) : pace{}, watch_at_ns);
+}
+
+// How long that took is only of interest of neighbours.
+pace thief::pace_near(const surroundings& around, int worker) const {
+  const pace its = around.pace_of(worker);
+  const neighbourhood& near = ground_->near;
+  return near.node_of(worker) == near.node_of(self_) ? its : pace{its.progress};
 }
 
 frame* thief::steal_from_level(surroundings& around, const std::vector<int>& level, std::uint64_t watch_at_ns,
@@ -306,7 +319,8 @@ frame* thief::steal_from_level(surroundings& around, const std::vector<int>& lev
     if (around.anything_sent()) return nullptr;  // on a large machine a round takes longer than a task
     if (victim == self_ || leaves_alone(around, victim, watch_at_ns)) continue;
     if (frame* f = around.take_from(victim)) {
-      if (sizes_.times_line(at.now_ns)) sizes_.note_line(around.pace_of(victim).read_ns, at.now_ns);
+      if (sizes_.times_line(at.now_ns))
+        sizes_.note_line(static_cast<std::size_t>(victim), pace_near(around, victim), at.now_ns);
       const bool gets_on = watch_at_ns == 0 || sizes_.fast();  // who does not is not given more
       return has_robbed(f, victim, gets_on ? victim : -1,
                         ground_->near.distance_class(at.node, ground_->near.node_of(victim)));
@@ -321,8 +335,7 @@ frame* thief::steal_from_guests(surroundings& around, std::uint64_t watch_at_ns)
   for (int i = ground_->near.workers(); i < end; i++) {
     if (watch_at_ns != 0 && around.has_tasks(i)) {
       const int w = around.place_of(i);
-      if (executes_elsewhere(w) && sizes_.leave(static_cast<std::size_t>(w), around.pace_of(w), watch_at_ns))
-        continue;
+      if (executes_elsewhere(w) && gets_on(around, w, watch_at_ns)) continue;
     }
     if (frame* f = around.take_from(i)) return has_robbed(f, i, -1, 0);
   }

@@ -156,6 +156,8 @@ class thief {
   std::uint64_t first_pays_at_ns(const first_tasks&, const sight&, moment) const;
 
   bool leaves_alone(const surroundings&, int victim, std::uint64_t watch_at_ns);
+  bool gets_on(const surroundings&, int worker, std::uint64_t watch_at_ns);
+  pace pace_near(const surroundings&, int worker) const;
   bool executes_elsewhere(int place) const { return place >= 0 && place != self_; }
   frame* has_robbed(frame*, int victim, int robbed, int distance_class);
   frame* steal_from_level(surroundings&, const std::vector<int>& level, std::uint64_t watch_at_ns, moment);

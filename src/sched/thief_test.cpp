@@ -45,7 +45,7 @@ class one_victim final : public surroundings {
   }
   first_tasks first_of_node(int) const override { return {}; }
   std::uint64_t finished(int) const override { return has_finished; }
-  pace pace_of(int) const override { return {has_finished, 0}; }
+  pace pace_of(int) const override { return {has_finished}; }
   bool holds_as_much(int node, int as_node) const override {
     return data[static_cast<std::size_t>(node)] >= data[static_cast<std::size_t>(as_node)];
   }

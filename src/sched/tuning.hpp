@@ -16,7 +16,7 @@ struct tuning {
   std::int64_t rounds_per_far_look = 4;
   // Before it rests again. Fewer: it sleeps again before what it was woken for is there.
   std::int64_t rounds_after_waking = 4;
-  // One victim's tasks in a row. More: who waits for others' tasks waits longer. Fewer: more look around for nothing.
+  // Thefts from one victim in a row. More: who waits for others' tasks waits longer. Fewer: more look around for nothing.
   std::int64_t most_stolen_again = 64;
 
   // ---- Tasks that are too small to move (small_tasks.hpp).

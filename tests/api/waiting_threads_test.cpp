@@ -227,6 +227,24 @@ TEST(waiting_threads, give_up_their_place_when_they_end) {
   }
 }
 
+// What a wait is for was created last, and what was created before it can take any time.
+TEST(waiting_threads, run_what_they_wait_for_before_what_they_have_created_before) {
+  const watchdog dog(60);
+  runtime rt({.workers = 1});
+  int newer_first = 0;
+  for (int round = 0; round < 50 && newer_first == 0; round++) {
+    bool older_ran = false;
+    rt.wait();
+    rt.spawn([&] { older_ran = true; });
+    scope s(rt);
+    s.spawn([&] { newer_first += older_ran ? 0 : 1; });
+    s.wait();
+    rt.wait();
+    ASSERT_TRUE(older_ran);
+  }
+  EXPECT_GT(newer_first, 0);  // the worker's own thread may have come before
+}
+
 TEST(waiting_threads, run_at_once_what_they_create_if_they_may) {
   const watchdog dog(120);
   for (const int workers : {1, 2}) {

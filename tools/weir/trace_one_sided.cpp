@@ -15,7 +15,7 @@ namespace {
 // As weir::statistics::one_sidedness() has it.
 constexpr double least_share = 0.9;
 constexpr std::uint64_t least_ns = 1'000'000;
-// Tasks below it are left to who has them (src/sched/small_tasks.hpp).
+// Tasks below it may be left to who has them (src/sched/small_tasks.hpp); a trace does not say what lines took.
 constexpr std::uint64_t small_ns = 300;
 // A worker that has another task at hand begins it within this time.
 constexpr std::uint64_t pause_ns = 5'000;

@@ -168,7 +168,7 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
       if (searching) stop_searching_in_place(place);
       return leaving::for_a_while;
     }
-    frame* f = guest.queues.take_own_tasks();
+    frame* f = scheduler_.take_own_of_guest(guest.queues, place.queues);
     if (f == nullptr) f = scheduler_.take_own(place.queues);
     if (f == nullptr) {
       searches();

@@ -196,7 +196,7 @@ void engine::execute(slot& s, frame* f) {
   frame* const outer = s.queues.running;
   scope_state* const outer_scope = s.scope;
   const scope_outside* const outside = std::exchange(s.outside, nullptr);
-  s.older_tasks_end = s.queues.normal.end();  // whoever executes tasks on top of a creator restores it
+  s.older_tasks_end = s.queues.end_of_older();  // whoever executes tasks on top of a creator restores it
   while (f != nullptr) {
     if (f->scope != s.scope) enter_scope(s, f->scope);
     run_one(s, f);

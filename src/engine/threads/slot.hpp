@@ -126,7 +126,7 @@ class run_by_creator {
   run_by_creator(slot& s, const scope_state& creators, bool made_by_it) noexcept
       : slot_(s), before_(s.outside), out_{&creators, before_}, creators_mark_(s) {
     s.outside = made_by_it ? &out_ : nullptr;
-    s.older_tasks_end = s.queues.normal.end();
+    s.older_tasks_end = s.queues.end_of_older();
   }
   ~run_by_creator() { slot_.outside = before_; }
   run_by_creator(const run_by_creator&) = delete;

@@ -305,7 +305,7 @@ bool engine::run_in_place(slot& guest, frame* f) {
   if (place == nullptr) return false;
   {
     const in_place here(*this, *place, guest.floors);
-    place->older_tasks_end = place->queues.normal.end();
+    place->older_tasks_end = place->queues.end_of_older();
     if (f->scope != place->scope) enter_scope(*place, f->scope);
     run_one(*place, f);
     if (!place->flow.ready.empty()) scheduler_.accept_ready(place->queues, place->flow.ready, false);
@@ -321,7 +321,7 @@ bool engine::run_in_place(slot& guest, scope_state* scope, const detail::task_op
   if (place == nullptr) return false;
   {
     const in_place here(*this, *place, guest.floors);
-    place->older_tasks_end = place->queues.normal.end();
+    place->older_tasks_end = place->queues.end_of_older();
     run_counted_at_once(*place, scope, ops, run, body);
     return_credits(*place, 0);  // of a task that created others in the scope that the place's last one had, too
   }
