@@ -78,7 +78,8 @@ TEST_F(batches, of_its_own_tasks_a_thread_takes_the_newest_first) {
   s.push_own(creator(), &urgent);
   slot_queues& place = s.slot(1);
   EXPECT_EQ(s.take_own_of_guest(creator(), place), &urgent);
-  for (std::size_t i = 100; i-- > most_stolen_from_guests;) EXPECT_EQ(s.take_own_of_guest(creator(), place), &frames[i]);
+  for (std::size_t i = 100; i-- > most_stolen_from_guests;)
+    EXPECT_EQ(s.take_own_of_guest(creator(), place), &frames[i]);
   EXPECT_TRUE(place.normal.empty());
   EXPECT_EQ(s.take_own_of_guest(creator(), place), &frames[most_stolen_from_guests - 1]);
   EXPECT_EQ(s.take_own_of_guest(creator(), place), nullptr);

@@ -35,8 +35,8 @@ class deque {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(void*));
 
  public:
-  // Room for `capacity` items (rounded up to a power of two, at least 2) before the first growth. A thief may take up to
-  // `most_stolen` at once; if that is more than one, the owner has pop_beyond_thieves() and steal_some() instead of pop().
+  // Room for `capacity` items (rounded up to a power of two, at least 2) before the first growth. A thief may take up
+  // to `most_stolen` at once; if that is more than one, the owner has pop_beyond_thieves() and steal_some(), not pop().
   explicit deque(std::size_t capacity = 1024, int most_stolen = 1);
   deque(const deque&) = delete;
   deque& operator=(const deque&) = delete;
@@ -54,8 +54,8 @@ class deque {
   steal_result<T> steal() {
     return steal([](T) { return true; });
   }
-  // Any thread. The items pushed first, at most `most_stolen` and as many as `taken` has room for. Their number, or 0 if
-  // there are none or somebody else was faster; what lies in `taken` behind so many means nothing.
+  // Any thread. The items pushed first, at most `most_stolen` and as many as `taken` has room for. Their number, or 0
+  // if there are none or somebody else was faster; what lies in `taken` behind so many means nothing.
   std::size_t steal_some(std::span<T> taken);
   // Any thread. What it would be; T{} if there is none. Behind somebody else's back: one that is gone.
   T first() const;
@@ -186,7 +186,8 @@ std::size_t deque<T, Atomics>::steal_some(std::span<T> taken) {
   const std::int64_t n = std::min({bottom - top, most_stolen_, static_cast<std::int64_t>(taken.size())});
   if (n <= 0) return 0;
   ring* const r = ring_.load(std::memory_order_acquire);  // as in steal()
-  for (std::int64_t i = 0; i < n; i++) taken[static_cast<std::size_t>(i)] = r->slot(top + i).load(std::memory_order_relaxed);
+  for (std::int64_t i = 0; i < n; i++)
+    taken[static_cast<std::size_t>(i)] = r->slot(top + i).load(std::memory_order_relaxed);
   if (!top_.compare_exchange_strong(top, top + n, std::memory_order_seq_cst, std::memory_order_relaxed)) return 0;
   WEIR_ASSERT(taken[0] != T{} && taken[static_cast<std::size_t>(n - 1)] != T{});
   return static_cast<std::size_t>(n);

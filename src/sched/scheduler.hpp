@@ -4,7 +4,8 @@
 //
 // Rejected: one queue per node shared by its workers (contended at fine grain; it is a policy of its own, node_queue.hpp); stealing
 // half of a victim's deque (the stolen half then belongs to one thief, which undoes the distribution that deferred
-// allocation lives on; of short tasks of a thread of the program several are stolen, where nothing is placed); asking for work instead of stealing (a busy victim answers late).
+// allocation lives on; of short tasks of a thread of the program several are stolen, where nothing is placed); asking
+// for work instead of stealing (a busy victim answers late).
 #pragma once
 
 #include "machine/machine.hpp"
@@ -44,7 +45,7 @@ class witness {
 };
 
 // Short tasks that a worker takes at once of those that a thread of the program has created. More: what that thread
-// creates then with high priority comes later. Fewer: worker and creator meet more often in its queue's lines (record 18).
+// creates then with high priority comes later. Fewer: worker and creator meet more often in its queue (record 18).
 constexpr int most_stolen_from_guests = 32;
 
 // One thread's queues and what scheduling counts about it.
@@ -61,7 +62,7 @@ struct alignas(cache_line_bytes) slot_queues {
   frame* running = nullptr;  // what the thread is executing
   std::uint32_t turns = 0;   // under queues::nodes: tasks without affinity that it has sent
   deque<ready_task> normal;
-  std::int64_t batch_end = 0;  // in `normal`, workers: what lies before it was taken together from a thread of the program
+  std::int64_t batch_end = 0;    // workers: what lies before it in `normal` was taken together from a guest
   deque<ready_task> urgent{64};  // priority::high
   inbox<ready_task> pushed;
   inbox<ready_task> pushed_urgent{64};
@@ -185,8 +186,8 @@ class scheduler {
 
   // A worker's own queues, most urgent first. Null if they are empty.
   frame* take_own(slot_queues& self);
-  // What the thread of the program that has the worker's place has made itself, the most urgent first, and the newest of
-  // those. The last of them, of which others may take several at once, go into the place's queue.
+  // What the thread of the program that has the worker's place has made itself, the most urgent first, and the newest
+  // of those. The last of them, of which others may take several at once, go into the place's queue.
   frame* take_own_of_guest(slot_queues& guest, slot_queues& place);
   // What it finds without a search; see thief::steal_again.
   frame* take_at_hand(slot_queues& self) {

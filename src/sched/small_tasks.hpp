@@ -89,7 +89,8 @@ class small_tasks {
   std::uint64_t watch_ns() const { return static_cast<std::uint64_t>(tuning_->watch_ns); }
   std::uint64_t probe_ns() const { return static_cast<std::uint64_t>(tuning_->probe_ns); }
   std::uint64_t small_ns() const { return small_ns_x8_ / 8; }
-  std::uint32_t wait_counts_as_ns() const { return static_cast<std::uint32_t>(2 * small_ns() + 1); }  // for some 11 groups
+  // For some 11 groups.
+  std::uint32_t wait_counts_as_ns() const { return static_cast<std::uint32_t>(2 * small_ns() + 1); }
   // Forgotten after some 33 groups where 300 ns are small, after 60 where 50 are. More than what counts as short.
   std::uint64_t longest_remembered_ns() const { return std::max(8 * small_ns(), fast_ns() + fast_ns() / 8 + 1); }
 

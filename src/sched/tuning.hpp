@@ -16,11 +16,11 @@ struct tuning {
   std::int64_t rounds_per_far_look = 4;
   // Before it rests again. Fewer: it sleeps again before what it was woken for is there.
   std::int64_t rounds_after_waking = 4;
-  // Thefts from one victim in a row. More: who waits for others' tasks waits longer. Fewer: more look around for nothing.
+  // Thefts from one victim in a row. More: who waits for others' tasks waits longer. Fewer: more looks for nothing.
   std::int64_t most_stolen_again = 64;
 
   // ---- Tasks that are too small to move (small_tasks.hpp).
-  // A body is small that takes less, in hundredths, than a line from another worker's cache, both as the clock sees them.
+  // A body is small that takes less, in hundredths, than a line from another worker's cache, as the clock sees both.
   // Lower: small tasks are moved. Higher: workers are idle that could have helped.
   std::int64_t small_line_percent = 150;
   // Nor is any that takes longer, and so much is taken to be small before a line has been timed.
