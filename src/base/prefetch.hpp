@@ -3,15 +3,9 @@
 
 namespace weir {
 
-// Of a line that will be written, and may lie in another CPU's cache: it comes as this one's own. Compilers make this
-// of __builtin_prefetch only if they are told that the processor has it, and for any other x86-64 a prefetch to read;
-// then the first store asks for the line again. Every x86-64 processor takes it, the oldest as nothing.
-inline void prefetch_to_write(const void* line) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
-#else
-  __builtin_prefetch(line, 1);
-#endif
-}
+// Of a line that will be written, and may lie in another CPU's cache: it comes as this one's own. On x86-64 that is
+// PREFETCHW, which every such processor takes, the oldest as nothing. Compilers must be told so (-mprfchw, in the
+// CMakeLists.txt above), or they make it a prefetch to read, and the first store asks for the line again.
+inline void prefetch_to_write(const void* line) { __builtin_prefetch(line, 1); }
 
 }  // namespace weir

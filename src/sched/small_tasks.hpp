@@ -22,7 +22,8 @@ class small_tasks {
  public:
   // The numbers must outlive it.
   small_tasks(std::size_t workers, const tuning& t)
-      : tuning_(&t), small_ns_x8_(8 * most_small_ns()), to_time_(group()), looks_(workers) {}
+      : tuning_(&t), small_ns_x8_(8 * most_small_ns()), small_ns_(static_cast<std::uint32_t>(most_small_ns())),
+        wait_counts_as_ns_(2 * small_ns_), to_time_(group()), looks_(workers) {}
 
   // How long one of this worker's tasks took. The largest of the last few dozen groups counts.
   void note(std::uint64_t ns) {
@@ -35,13 +36,13 @@ class small_tasks {
     first_ns_ = second_ns_ = noted_ = 0;
   }
   // A task waits for others that it has created: the oldest of them, which thieves take, may be large.
-  void note_wait() { largest_ns_ = std::max(largest_ns_, wait_counts_as_ns()); }
+  void note_wait() { largest_ns_ = std::max(largest_ns_, wait_counts_as_ns_); }
   // The next task is to be timed, whatever the interval. The first ones are.
   bool probing() const { return to_time_ > 0; }
   // As far as is known. If one of them keeps its creator from creating others, little is lost.
   bool none_long() const { return largest_ns_ < fast_ns(); }
   bool all_short() const { return largest_ns_ != 0 && none_long(); }
-  bool all_small() const { return largest_ns_ != 0 && largest_ns_ < small_ns(); }
+  bool all_small() const { return largest_ns_ != 0 && largest_ns_ < small_ns_; }
 
   // How far a worker has got, and how long that took to read, the look at the clock included, as it is in the times of
   // tasks. What is new in it has come from that one's cache. An eighth of each time counts: it may be an interrupt's.
@@ -50,6 +51,8 @@ class small_tasks {
     if (std::exchange(looks_[worker].read, its.progress) == its.progress || its.read_ns == pace::unknown) return;
     const std::uint64_t would_be_small_ns = its.read_ns * static_cast<std::uint64_t>(tuning_->small_line_percent) / 100;
     small_ns_x8_ = small_ns_x8_ - small_ns_x8_ / 8 + std::min(would_be_small_ns, most_small_ns());
+    small_ns_ = static_cast<std::uint32_t>(small_ns_x8_ / 8);
+    wait_counts_as_ns_ = 2 * small_ns_ + 1;
   }
   // Whether it is to be timed, by who takes short tasks from another.
   bool times_line(std::uint64_t now_ns) const { return all_short() && now_ns - line_at_ns_ > watch_ns(); }
@@ -88,11 +91,8 @@ class small_tasks {
   std::uint64_t fast_ns() const { return static_cast<std::uint64_t>(tuning_->fast_ns); }
   std::uint64_t watch_ns() const { return static_cast<std::uint64_t>(tuning_->watch_ns); }
   std::uint64_t probe_ns() const { return static_cast<std::uint64_t>(tuning_->probe_ns); }
-  std::uint64_t small_ns() const { return small_ns_x8_ / 8; }
-  // For some 11 groups.
-  std::uint32_t wait_counts_as_ns() const { return static_cast<std::uint32_t>(2 * small_ns() + 1); }
   // Forgotten after some 33 groups where 300 ns are small, after 60 where 50 are. More than what counts as short.
-  std::uint64_t longest_remembered_ns() const { return std::max(8 * small_ns(), fast_ns() + fast_ns() / 8 + 1); }
+  std::uint64_t longest_remembered_ns() const { return std::max(std::uint64_t{8} * small_ns_, fast_ns() + fast_ns() / 8 + 1); }
 
   struct look {
     std::uint64_t progress = 0, at_ns = 0;
@@ -101,6 +101,7 @@ class small_tasks {
   };
   const tuning* tuning_;
   std::uint64_t small_ns_x8_, line_at_ns_ = 0;
+  std::uint32_t small_ns_, wait_counts_as_ns_;  // the second one for some 11 groups
   std::uint32_t largest_ns_ = 0;
   std::uint32_t first_ns_ = 0, second_ns_ = 0, noted_ = 0;  // of the group
   std::uint32_t to_time_;
