@@ -230,7 +230,7 @@ TEST(waiting_threads, give_up_their_place_when_they_end) {
 // What a wait is for was created last, and what was created before it can take any time.
 TEST(waiting_threads, run_what_they_wait_for_before_what_they_have_created_before) {
   const watchdog dog(60);
-  runtime rt({.workers = 1});
+  runtime rt({.workers = 1, .machine = "nodes:1 cpus:2"});
   int newer_first = 0;
   for (int round = 0; round < 50 && newer_first == 0; round++) {
     bool older_ran = false;
