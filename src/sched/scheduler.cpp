@@ -300,6 +300,9 @@ frame* scheduler::take_own(slot_queues& self) {
 
 frame* scheduler::take_own_of_guest(slot_queues& guest, slot_queues& place) {
   if (const ready_task t = guest.urgent.pop()) return t.task();
+  const std::size_t size = guest.normal.size();
+  if (size == 0) return nullptr;
+  if (size == 1) return guest.normal.steal().item.task();  // what most wait for; null if somebody else has it
   if (const ready_task t = guest.normal.pop_beyond_thieves()) return t.task();
   std::array<ready_task, most_stolen_from_guests> last;
   const std::size_t n = guest.normal.steal_some(last);

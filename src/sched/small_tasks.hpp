@@ -92,7 +92,9 @@ class small_tasks {
   std::uint64_t watch_ns() const { return static_cast<std::uint64_t>(tuning_->watch_ns); }
   std::uint64_t probe_ns() const { return static_cast<std::uint64_t>(tuning_->probe_ns); }
   // Forgotten after some 33 groups where 300 ns are small, after 60 where 50 are. More than what counts as short.
-  std::uint64_t longest_remembered_ns() const { return std::max(std::uint64_t{8} * small_ns_, fast_ns() + fast_ns() / 8 + 1); }
+  std::uint64_t longest_remembered_ns() const {
+    return std::max(std::uint64_t{8} * small_ns_, fast_ns() + fast_ns() / 8 + 1);
+  }
 
   struct look {
     std::uint64_t progress = 0, at_ns = 0;
