@@ -23,7 +23,8 @@ cache::~cache() {
         auto* b = reinterpret_cast<free_block*>(s.fresh);
         s.fresh += bytes_of_class(c);
         b->place = place_unknown;
-        b->ahead = b->next = s.head;
+        b->next = s.head;
+        b->ahead = nullptr;
         s.head = b;
         s.count++;
       }
@@ -147,13 +148,15 @@ void cache::release_elsewhere(void* data, int place, int pool, std::size_t bytes
   f->place = place;
   stocks* const its = stocks_if_any(p);
   if (its == nullptr) {
-    f->ahead = f->next = nullptr;
+    f->next = nullptr;
+    f->ahead = nullptr;
     pools_.put_batch(p, c, f, 1);
     return;
   }
   stock& s = (*its)[static_cast<std::size_t>(c)];
   WEIR_ASSERT(f != s.head);
-  f->ahead = f->next = s.head;
+  f->next = s.head;
+  f->ahead = nullptr;
   s.head = f;
   s.count++;
   // Blocks of other nodes are wanted there: they go home in small batches instead of waiting for two full ones.

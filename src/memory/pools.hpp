@@ -73,7 +73,8 @@ class cache {
       WEIR_ASSERT(b.data != nullptr && b.data != s.head);
       if (s.count + 1 < s.full) [[likely]] {
         auto* f = static_cast<free_block*>(b.data);
-        f->ahead = f->next = s.head;
+        f->next = s.head;
+        f->ahead = nullptr;
         s.head = f;
         s.count++;
         if (counted_) count(home_, *home_uncounted_, -static_cast<std::int64_t>(bytes));
@@ -101,7 +102,7 @@ class cache {
     free_block* next;
     std::uint64_t not_used;   // who walks all frames may still look at what lies here in one that has just been freed
     free_block* next_batch;   // of a batch's first block, in the central list
-    const free_block* ahead;  // what to prefetch when this one is allocated: the next one, or one further on
+    const free_block* ahead;  // of a batch: what to prefetch when this one is allocated; else null
     std::uint32_t batch_size;
     std::int32_t place;  // first-touch pool: where an earlier writer put it
   };
@@ -135,7 +136,7 @@ class cache {
     if (b == nullptr) [[unlikely]] return nullptr;
     s.head = b->next;
     s.count--;
-    prefetch_block(b->ahead, bytes);
+    if (b->ahead != nullptr) [[unlikely]] prefetch_block(b->ahead, bytes);
     return b;
   }
   stocks& stocks_of(int pool) {
