@@ -3,14 +3,17 @@
 // What is touched first in one loop should be near in the next. So not because others began a little later, or are a
 // little slower: parts are equally long, and as long as none has much more left than it began late, when a helper has
 // come to the end of its own, a static schedule is as good. If one has, it is helped; if it has very much left, or
-// nobody gets on, the loop is uneven, and everybody helps everybody. Time is counted in chunks of one of the parts,
-// and in pauses: clocks say how long others have been kept from running, too.
+// nobody gets on, the loop is uneven, and everybody helps everybody. How late others began is counted in chunks of one
+// of the parts: clocks say how long others have been kept from running, too.
+//
+// To look at others' parts costs a line of each, and each of them another one when it takes its next chunks. So a helper
+// first waits as long as a look takes, and then as long as the last one took.
 //
 // In a loop that touches memory first help moves pages for good. There a helper waits until the loop has lasted some
 // times as long as it did when the helper's own part was done: if others only were late, they are done by then. It
 // does not wait for a worker that is busy with something else.
 //
-// Who waits looks for other work meanwhile.
+// Only the caller waits within the loop. Others leave it meanwhile, so that it is over as soon as its last chunk is.
 #include <weir/detail/loop.hpp>
 
 #include <utility>
@@ -21,56 +24,70 @@ namespace {
 // A part of which more than this share is left, beside what it began late, is helped, and if more than that share is,
 // the loop is uneven. More: uneven loops take longer. Less: what happens to be late is worked on elsewhere.
 constexpr std::uint64_t share_to_help = 8, share_if_uneven = 4;
-// So long a helper waits while nobody gets on: some 300 to 1300 us. Longer: where others have lost their CPUs, the
-// loop lasts longer. Shorter: they lose what is near to them.
-constexpr unsigned patience_pauses = 32768;
-// The same for one that has not come: some 40 to 160 us, in which who sleeps is mostly woken.
-constexpr unsigned patience_to_come_pauses = 4096;
-constexpr unsigned most_pauses = 64;  // between two looks at the others' parts
-// Then it looks into one other queue between any two pauses. Longer: ready tasks wait longer for who waits here.
-// Shorter: who waits for a moment only has misses all the time.
-constexpr unsigned pauses_before_look_for_work = 512;
-// This share of the time that the loop has lasted a helper waits before it looks at others at all, which slows them
-// down. More: uneven loops take longer. Less: even ones do.
+// So long a helper waits while nobody gets on. Longer: where others have lost their CPUs, the loop lasts longer.
+// Shorter: they lose what is near to them.
+constexpr std::uint64_t patience_ns = 600'000;
+// The same for one that has not come: in that time who sleeps is mostly woken.
+constexpr std::uint64_t patience_to_come_ns = 100'000;
+// This share of the time that the loop has lasted a helper waits before it looks at others at all. More: uneven loops
+// take longer. Less: even ones do.
 constexpr std::uint64_t share_to_wait = 32;
-// But at least what a look at all of them costs: a line each, from another node.
-constexpr std::uint64_t ns_to_look_at_part = 100;
 // In a loop that touches first. Longer: if it is uneven as well, it lasts longer. Shorter: pages of those who are
 // late, for instance because they have lost their CPUs, lie elsewhere for good.
 constexpr std::uint64_t patience_when_touching_first = 4;
-constexpr std::uint64_t faults_by_accident = 1;
+constexpr std::uint32_t faults_by_accident = 1;
+constexpr int pauses_between_looks = 16;  // of the caller, whether the others are done
 
 }  // namespace
 
-loop_helper::loop_helper(const loop_work& l, loop_parts& parts, std::uint64_t worker) noexcept
+loop_helper::loop_helper(const runtime& rt, const loop_work& l, loop_parts& parts, std::uint64_t worker,
+                         bool stays) noexcept
     : loop_(l),
       parts_(parts),
       own_(parts.parts_[worker]),
       worker_(worker),
+      stays_(stays),
       near_(worker),
-      near_end_(worker + 1),
-      faults_(page_faults_of_this_thread()) {
-  const auto node_of = [&](std::uint64_t w) { return parts.runtime_.node_of_worker(static_cast<int>(w)); };
+      near_end_(worker + 1) {
+  const auto node_of = [&](std::uint64_t w) { return rt.node_of_worker(static_cast<int>(w)); };
   const int node = node_of(worker);
   while (near_ > 0 && node_of(near_ - 1) == node) near_--;
   while (near_end_ < parts.shape.workers && node_of(near_end_) == node) near_end_++;
+}
+
+void loop_helper::begin() noexcept {
+  begin_ns_ = now_ns();
   if (own_.begun.load(std::memory_order_relaxed) != 0) return;  // it comes back
-  std::uint64_t clock = parts.clock_.load(std::memory_order_relaxed);
+  own_.faults = static_cast<std::uint32_t>(page_faults_of_this_thread());
+  std::uint64_t clock = parts_.clock_.load(std::memory_order_relaxed);
   constexpr auto relaxed = std::memory_order_relaxed;
-  if (clock == loop_parts::nobody && parts.clock_.compare_exchange_strong(clock, worker, relaxed, relaxed))
-    clock = worker;
+  if (clock == loop_parts::nobody && parts_.clock_.compare_exchange_strong(clock, worker_, relaxed, relaxed))
+    clock = worker_;
   // Who has begun alone was there first.
   const bool is_first = loop_.elements_begun != 0 && own_.done() != 0;
-  own_.begun.store(is_first ? 1 : parts.parts_[clock].done() + 1, std::memory_order_relaxed);
+  own_.begun.store(is_first ? 1 : parts_.parts_[clock].done() + 1, std::memory_order_relaxed);
+}
+
+// Zero if `to` is earlier, as two threads' clocks may have it.
+std::uint32_t loop_helper::duration(std::uint64_t from_ns, std::uint64_t to_ns) {
+  constexpr std::uint64_t most = ~std::uint32_t{0};
+  return static_cast<std::uint32_t>(std::min(to_ns - std::min(from_ns, to_ns), most));
 }
 
 void loop_helper::own_part_is_done() noexcept {
-  if (parts_.parts_left_.load(std::memory_order_relaxed) == 0) return;
-  touches_first_ = page_faults_of_this_thread() - faults_ > faults_by_accident;
-  // Not before another thread began: clocks of emulated CPUs differ a little.
-  const std::uint64_t now = std::max(now_ns(), parts_.began_ns_), lasted = now - parts_.began_ns_;
-  first_look_ns_ = now + std::max(lasted / share_to_wait, ns_to_look_at_part * parts_.shape.workers);
-  if (touches_first_) patient_until_ns_ = parts_.began_ns_ + patience_when_touching_first * lasted;
+  if (own_.looks_at_ns != 0 || !parts_.unfinished_.any()) return;
+  own_.done_ns = now_ns();
+  own_.lasted_ns = std::max(duration(parts_.began_ns_, own_.done_ns), duration(begin_ns_, own_.done_ns));
+  own_.looks_at_ns = own_.done_ns + std::max(own_.lasted_ns / share_to_wait, look_ns());
+}
+
+// Those of its node were at their parts' ends when it left.
+served loop_helper::look() noexcept {
+  if (own_.begun.load(std::memory_order_relaxed) == 0) return {};  // another loop than when it left
+  if (!parts_.unfinished_.any()) return {.all = true};
+  const std::uint64_t now = now_ns();
+  if (now >= own_.looks_at_ns && look_far(now) != all_done) return {};
+  return {.comes_again_ns = own_.looks_at_ns};
 }
 
 std::uint64_t loop_helper::next() noexcept {
@@ -78,57 +95,84 @@ std::uint64_t loop_helper::next() noexcept {
     if (near_ != worker_ && parts_.parts_[near_].left() != 0) return near_++;
   for (;;) {
     if (!loop_goes_on()) return leaves_early;
-    if (parts_.parts_left_.load(std::memory_order_relaxed) == 0) return all_done;
-    if (first_look_ns_ == 0 || now_ns() >= first_look_ns_) {
-      first_look_ns_ = 0;
-      if (const std::uint64_t other = look_far(); other != all_done) return other;
-    }
-    if (!waits()) return does_something_else;
+    if (!parts_.unfinished_.any()) return all_done;
+    if (const std::uint64_t now = now_ns(); now >= own_.looks_at_ns)
+      if (const std::uint64_t other = look_far(now); other != all_done) return other;
+    if (!stays_) return comes_again;
+    wait();
   }
 }
 
+// Asked late, for it is a system call: since its own part was done it has only waited.
+bool loop_helper::touches_first() {
+  using touch = loop_part::touch;
+  if (own_.touches == touch::unknown) {
+    const std::uint32_t faults = static_cast<std::uint32_t>(page_faults_of_this_thread()) - own_.faults;
+    own_.touches = faults > faults_by_accident ? touch::first : touch::seldom;
+  }
+  return own_.touches == touch::first;
+}
+
 // all_done: nobody is to be helped now.
-std::uint64_t loop_helper::look_far() {
-  for (; far_ < parts_.shape.workers; far_++) {
+std::uint64_t loop_helper::look_far(std::uint64_t now) {
+  for (; far_ < parts_.shape.workers && !is_early(now); far_++) {
     const std::uint64_t other = (worker_ + far_) % parts_.shape.workers;
-    if (parts_.parts_[other].left() == 0) continue;
-    if (is_to_be_helped(other)) {
+    if (!parts_.unfinished_.contain(other)) continue;
+    if (is_to_be_helped(other, now)) {
       helped_ = true;
       far_++;
       return other;
     }
-    left_ += parts_.parts_[other].left();
+    left_ = static_cast<std::uint16_t>(left_ + parts_.parts_[other].left());
   }
   far_ = 1;
-  const bool they_get_on = helped_ || left_ != left_before_;
-  helped_ = false;
-  left_before_ = std::exchange(left_, 0);
-  if (they_get_on) pauses_ = 1, waited_ = 0;
+  const std::uint64_t end = now_ns();
+  const std::uint32_t idle = duration(own_.done_ns, end);
+  if (std::exchange(helped_, false) || left_ != own_.left_before) own_.stuck_after_ns = idle;
+  else if (idle - own_.stuck_after_ns > patience_ns) parts_.is_uneven_.store(1, std::memory_order_relaxed);
+  own_.left_before = std::exchange(left_, std::uint16_t{0});
+  own_.looks_at_ns = end + std::max(end - now, look_ns());
   return all_done;
 }
 
-// False: there is something else to do.
-bool loop_helper::waits() {
-  if (waited_ >= pauses_before_look_for_work && !loop_may_wait(loop_)) return false;
-  for (unsigned i = 0; i < pauses_; i++) cpu_pause();
-  waited_ += pauses_;
-  if (waited_ > patience_pauses && first_look_ns_ == 0) parts_.is_uneven_.store(1, std::memory_order_relaxed);
-  pauses_ = std::min(2 * pauses_, most_pauses);
-  return true;
+// Where most are not done it is not they who are late.
+bool loop_helper::is_early(std::uint64_t now) const {
+  return 2 * parts_.unfinished_.count() > parts_.shape.workers && has_not_waited_for_as_long(now);
+}
+bool loop_helper::has_not_waited_for_as_long(std::uint64_t now) const {
+  return duration(own_.done_ns, now) < std::max<std::uint64_t>(own_.lasted_ns, 2 * look_ns());
 }
 
-bool loop_helper::is_to_be_helped(std::uint64_t worker) {
-  const loop_parts::part& p = parts_.parts_[worker];
+void loop_helper::wait() {
+  while (parts_.unfinished_.any() && now_ns() < own_.looks_at_ns)
+    for (int i = 0; i < pauses_between_looks; i++) cpu_pause();
+}
+
+bool loop_helper::is_to_be_helped(std::uint64_t worker, std::uint64_t now) {
+  const loop_part& p = parts_.parts_[worker];
   const std::uint64_t begun = p.begun.load(std::memory_order_relaxed);
-  const std::uint64_t own_begun = own_.begun.load(std::memory_order_relaxed);
   const bool comes_no_more = begun == 0 && !loop_awaits(loop_, static_cast<int>(worker));
-  if (touches_first_) return comes_no_more || now_ns() > patient_until_ns_;
+  if (touches_first())
+    return comes_no_more || duration(own_.done_ns, now) > (patience_when_touching_first - 1) * own_.lasted_ns;
   if (comes_no_more || parts_.is_uneven_.load(std::memory_order_relaxed) != 0) return true;
-  if (begun == 0) return waited_ > patience_to_come_pauses;
-  const std::uint64_t late = std::min(begun - std::min(begun, own_begun), own_.size() / 2);
-  const std::uint64_t left = p.left();
+  if (begun == 0) return duration(own_.done_ns, now) - own_.stuck_after_ns > patience_to_come_ns;
+  if (is_done_soon(p.left(), now)) return false;
+  const std::uint64_t late = late_by(begun), left = p.left();
   if (left > late + own_.size() / share_if_uneven) parts_.is_uneven_.store(1, std::memory_order_relaxed);
   return left > late + own_.size() / share_to_help;
+}
+
+// In less than it takes to look at all, if its chunks are like the own ones, as they are taken to be until the loop has
+// lasted twice as long as until those were done.
+bool loop_helper::is_done_soon(std::uint64_t chunks, std::uint64_t now) const {
+  return has_not_waited_for_as_long(now) && chunks * own_.lasted_ns < own_.size() * look_ns();
+}
+
+// In chunks, at most half of a part. Of who came when the clock was at its end nobody knows.
+std::uint64_t loop_helper::late_by(std::uint64_t begun) const {
+  const std::uint64_t own_begun = own_.begun.load(std::memory_order_relaxed), most = own_.size() / 2;
+  const loop_part& clock = parts_.parts_[parts_.clock_.load(std::memory_order_relaxed)];
+  return begun > clock.size() ? most : std::min(begun - std::min(begun, own_begun), most);
 }
 
 }  // namespace weir::detail

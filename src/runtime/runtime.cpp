@@ -197,10 +197,6 @@ bool loop_goes_on() noexcept {
   engine::slot* const s = engine::engine::this_worker();
   return s->owner.loop_goes_on(*s);
 }
-bool loop_may_wait(const loop_work&) noexcept {
-  engine::slot* const s = engine::engine::this_worker();
-  return s->owner.loop_may_wait(*s);
-}
 std::uint64_t now_ns() noexcept { return os::now_ns(); }
 std::uint64_t page_faults_of_this_thread() noexcept { return os::page_faults_of_this_thread(); }
 bool loop_awaits(const loop_work&, int worker) noexcept { return engine::engine::this_worker()->owner.loop_awaits(worker); }

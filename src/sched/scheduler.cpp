@@ -116,6 +116,14 @@ std::vector<std::vector<int>> scheduler::victims_as_asked() {
   return by_worker;
 }
 
+std::uint32_t scheduler::ns_of_far_line() const {
+  double sum_ns = 0, pairs = 0;
+  for (const int from : seen_.node_of_worker)
+    for (const int to : seen_.node_of_worker)
+      if (from != to) sum_ns += seen_.read(from, to), pairs++;
+  return pairs == 0 ? 0 : static_cast<std::uint32_t>(std::clamp(sum_ns / pairs, 0.0, 1e6));
+}
+
 std::unique_ptr<slot_queues> scheduler::make_slot(int index, int node) {
   auto made = std::make_unique<slot_queues>(index, node, ground_);
   made->sees = std::make_unique<view>(*this, *made);

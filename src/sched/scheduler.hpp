@@ -119,6 +119,8 @@ class scheduler {
   const machine::description& machine() const { return machine_; }
   const move_costs& costs() const { return costs_; }
   const policy_machine& seen_by_policy() const { return seen_; }
+  // What a line takes from another worker's node, on average; 0: there is none.
+  std::uint32_t ns_of_far_line() const;
   void tell_policy(const policy::event& e) noexcept { place::tell(*policy_.object, e, said_); }
   bool node_has_worker(int node) const { return near_.has_worker(node); }
   int distance_class(int from, int to) const { return near_.distance_class(from, to); }

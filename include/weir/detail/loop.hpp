@@ -30,10 +30,10 @@
 #include <weir/runtime.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 
@@ -135,97 +135,126 @@ class chunks_begun {
   std::uint64_t first_ = 0, count_ = 0;
 };
 
+// Which parts of a loop are not exhausted: in few lines, so that helpers look at those only.
+class unfinished_parts {
+ public:
+  static constexpr std::uint64_t bits = 64;
+  static constexpr std::uint64_t words_for(std::uint64_t parts) { return (parts + bits - 1) / bits; }
+
+  unfinished_parts(atomic<std::uint64_t>* words, std::uint64_t parts) : words_(words), count_(words_for(parts)) {}
+
+  template <class Any>
+  void begin(std::uint64_t parts, Any&& any_in) {
+    for (std::uint64_t w = 0; w < count_; w++) {
+      std::uint64_t set = 0;
+      for (std::uint64_t p = w * bits; p < std::min(parts, (w + 1) * bits); p++)
+        if (any_in(p)) set |= std::uint64_t{1} << p % bits;
+      words_[w].store(set, std::memory_order_relaxed);
+    }
+  }
+  void remove(std::uint64_t part) {
+    words_[part / bits].fetch_sub(std::uint64_t{1} << part % bits, std::memory_order_relaxed);
+  }
+  std::uint64_t count() const {
+    std::uint64_t n = 0;
+    for (std::uint64_t w = 0; w < count_; w++) n += static_cast<unsigned>(std::popcount(word(w)));
+    return n;
+  }
+  bool any() const {
+    for (std::uint64_t w = 0; w < count_; w++)
+      if (word(w) != 0) return true;
+    return false;
+  }
+  bool contain(std::uint64_t part) const { return (word(part / bits) >> part % bits & 1) != 0; }
+
+ private:
+  std::uint64_t word(std::uint64_t w) const { return words_[w].load(std::memory_order_relaxed); }
+
+  atomic<std::uint64_t>* const words_;
+  const std::uint64_t count_;
+};
+
 // The parts of a loop, and who has got how far.
 class loop_parts {
  public:
   using taken = chunks_taken;
 
-  // The shape is to outlive it. `alone_ns`: what one thread needs.
-  loop_parts(const runtime& rt, const loop_shape& s, const chunks_begun& done, float alone_ns)
-      : shape(s), least_run_(s.least_run(alone_ns)), runtime_(rt), parts_(new part[s.workers]) {
-    std::uint32_t parts = 0;
+  // The shape is to outlive it. `alone_ns`: what one thread needs. `caller`: as loop_ops::share has it.
+  loop_parts(const loop_shape& s, const loop_work& l, const chunks_begun& done, float alone_ns, int caller)
+      : shape(s), least_run_(s.least_run(alone_ns)), parts_(l.parts), unfinished_(l.unfinished, s.workers) {
     for (std::uint64_t w = 0; w < s.workers; w++) {
-      part& p = parts_[w];
-      p.first = s.part_begin(w);
-      p.end = s.part_begin(w + 1);
-      p.next.store(p.first + done.of(p.first, p.end), std::memory_order_relaxed);
-      parts += p.left() != 0 ? 1 : 0;
+      const std::uint64_t first = s.part_begin(w), end = s.part_begin(w + 1);
+      parts_[w].begin(first, end, done.of(first, end));
     }
     if (!s.by_node) return;
-    parts_left_.store(parts, std::memory_order_relaxed);
+    unfinished_.begin(s.workers, [&](std::uint64_t w) { return parts_[w].left() != 0; });
+    if (caller >= 0) clock_.store(static_cast<std::uint64_t>(caller), std::memory_order_relaxed);
     began_ns_ = now_ns();
   }
 
   // At most so many.
   taken take(std::uint64_t worker, std::uint64_t most) {
-    part& p = parts_[worker];
+    loop_part& p = parts_[worker];
     const std::uint64_t now = p.next.load(std::memory_order_relaxed);
     if (now >= p.end) return {0, 0};
     if (shape.concurrent) most = 1;
     const std::uint64_t least = is_uneven_.load(std::memory_order_relaxed) != 0 ? 1 : least_run_;
     const std::uint64_t n = std::min(most, std::max((p.end - now) / (2 * shape.workers), least));
     const std::uint64_t first = p.next.fetch_add(n, std::memory_order_relaxed), last = std::min(first + n, p.end);
-    if (shape.by_node && last == p.end && first < last) parts_left_.fetch_sub(1, std::memory_order_relaxed);
+    if (shape.by_node && last == p.end && first < last) unfinished_.remove(worker);
     return {first, last};
-  }
-
-  void say_where(loop_work& l) const {
-    l.parts = parts_.get();
-    l.part_bytes = sizeof(part);
   }
 
   const loop_shape& shape;
 
  private:
   friend class loop_helper;
-  struct alignas(cache_line_bytes) part {
-    atomic<std::uint64_t> next;  // chunk
-    std::uint64_t first = 0, end = 0;
-    // By its worker, only on several nodes. 0: not yet; else 1 more than what was done of the part that counts as
-    // clock.
-    atomic<std::uint64_t> begun;
-
-    std::uint64_t size() const { return end - first; }
-    std::uint64_t done() const { return std::min(next.load(std::memory_order_relaxed), end) - first; }
-    std::uint64_t left() const { return size() - done(); }
-  };
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
+  // What servers read; what they write lies in the post's memory.
   const std::uint64_t least_run_;
-  const runtime& runtime_;
-  const std::unique_ptr<part[]> parts_;  // by worker
-  std::uint64_t began_ns_ = 0;           // only on several nodes, like the following
-  atomic<std::uint64_t> clock_{nobody};  // whose part it is: of the first to begin
+  loop_part* const parts_;               // by worker
+  unfinished_parts unfinished_;          // only on several nodes, like the following
+  std::uint64_t began_ns_ = 0;
+  atomic<std::uint64_t> clock_{nobody};  // whose part it is: the caller's, or of the first to begin
   atomic<std::uint32_t> is_uneven_{0};
-  alignas(cache_line_bytes) atomic<std::uint32_t> parts_left_;  // that are not exhausted
 };
 
 // A server of a loop on several nodes. Asked again and again whom to help, when its own part is done.
 class loop_helper {
  public:
+  loop_helper(const runtime&, const loop_work&, loop_parts&, std::uint64_t worker, bool stays) noexcept;
   // Marks the worker's part as begun.
-  loop_helper(const loop_work&, loop_parts&, std::uint64_t worker) noexcept;
+  void begin() noexcept;
+  served look() noexcept;
   void own_part_is_done() noexcept;
-  // A worker whose part may have chunks left, or one of these. Blocks for a while if others are not to be helped yet.
-  static constexpr std::uint64_t all_done = ~std::uint64_t{0}, does_something_else = all_done - 1,
-                                 leaves_early = all_done - 2;
+  // A worker whose part may have chunks left, or one of these. Blocks for a while if others are not to be helped yet
+  // and it stays.
+  static constexpr std::uint64_t all_done = ~std::uint64_t{0}, comes_again = all_done - 1, leaves_early = all_done - 2;
   std::uint64_t next() noexcept;
+  std::uint64_t comes_again_ns() const { return own_.looks_at_ns; }
 
  private:
-  bool is_to_be_helped(std::uint64_t worker);
-  std::uint64_t look_far();
-  bool waits();
+  bool touches_first();
+  bool is_to_be_helped(std::uint64_t worker, std::uint64_t now);
+  bool is_done_soon(std::uint64_t chunks, std::uint64_t now) const;
+  std::uint64_t late_by(std::uint64_t begun) const;
+  bool is_early(std::uint64_t now) const;
+  bool has_not_waited_for_as_long(std::uint64_t now) const;
+  static std::uint32_t duration(std::uint64_t from_ns, std::uint64_t to_ns);
+  std::uint64_t look_ns() const { return loop_.line_ns * parts_.shape.workers; }
+  std::uint64_t look_far(std::uint64_t now);
+  void wait();
 
   const loop_work& loop_;
   loop_parts& parts_;
-  loop_parts::part& own_;
+  loop_part& own_;
   const std::uint64_t worker_;
+  const bool stays_;
   std::uint64_t near_, near_end_;  // workers of its node that it has not looked at yet
   std::uint64_t far_ = 1;          // the same of all, counted from its own
-  std::uint64_t left_ = 0, left_before_ = 0;  // chunks
-  std::uint64_t faults_, first_look_ns_ = 0, patient_until_ns_ = 0;
-  bool touches_first_ = false;
-  unsigned pauses_ = 1, waited_ = 0;  // in pauses
+  std::uint16_t left_ = 0;         // chunks, of those that it has looked at; what overflows is no matter
+  std::uint64_t begin_ns_ = 0;
   bool helped_ = false;
 };
 
@@ -260,14 +289,24 @@ class loop : public loop_work {
     self.finish();
     self.count_begun();
   }
-  static bool share_this(loop_work& l) noexcept { return static_cast<loop&>(l).share(); }
-  static bool serve_this(loop_work& l, int worker) {
+  static void share_this(loop_work& l, int worker) noexcept {
+    loop& self = static_cast<loop&>(l);
+    self.parts_.emplace(self.shape_, l, self.begun_, l.ops.habits.alone_ns(l.elements), worker);
+  }
+  static served serve_this(loop_work& l, int worker, bool stays) {
     loop& self = static_cast<loop&>(l);
     const auto w = static_cast<std::uint64_t>(worker);
-    return self.shape_.by_node ? self.serve_by_node(w) : self.serve_as(w);
+    if (self.shape_.by_node) return self.serve_by_node(w, stays);
+    self.serve_as(w);
+    return {.all = true};
+  }
+  static served look_this(loop_work& l, int worker) noexcept {
+    loop& self = static_cast<loop&>(l);
+    if (!self.shape_.by_node) return {};
+    return loop_helper(self.runtime_, l, *self.parts_, static_cast<std::uint64_t>(worker), false).look();
   }
   // Constant: loops may run before main().
-  inline static constinit const loop_ops ops_of_all{&begin_this, &finish_this, &share_this, &serve_this};
+  inline static constinit const loop_ops ops_of_all{&begin_this, &finish_this, &share_this, &serve_this, &look_this};
 
   void start(int worker) {
     if (begun_.count() == 0) begun_.start_at(shape_.part_begin(static_cast<std::uint64_t>(worker)));
@@ -309,30 +348,20 @@ class loop : public loop_work {
     while (!begun_.all())
       run_chunks(begun_.take(std::max((shape_.chunks - begun_.count()) / share_of_rest, std::uint64_t{1})));
   }
-  bool share() noexcept {
-    try {
-      parts_.emplace(runtime_, shape_, begun_, ops.habits.alone_ns(elements));
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
-    parts_->say_where(*this);
-    return true;
-  }
-
-  bool serve_as(std::uint64_t worker) {
+  void serve_as(std::uint64_t worker) {
     for (std::uint64_t w = worker; w < shape_.workers; w++) run_part(w);
     for (std::uint64_t w = 0; w < worker; w++) run_part(w);
-    return true;
   }
-  bool serve_by_node(std::uint64_t worker) {
-    loop_helper helper(*this, *parts_, worker);
+  served serve_by_node(std::uint64_t worker, bool stays) {
+    loop_helper helper(runtime_, *this, *parts_, worker, stays);
+    helper.begin();
     run_part(worker);
     helper.own_part_is_done();
     for (;;) {
       const std::uint64_t other = helper.next();
       if (other == loop_helper::leaves_early) throw_left_early();
-      if (other == loop_helper::all_done) return true;
-      if (other == loop_helper::does_something_else) return false;
+      if (other == loop_helper::all_done) return {.all = true};
+      if (other == loop_helper::comes_again) return {.comes_again_ns = helper.comes_again_ns()};
       run_part(other);
     }
   }

@@ -5,7 +5,7 @@
 #include <weir/detail/loop_habits.hpp>
 #include <weir/detail/scope_state.hpp>
 
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
 
 namespace weir::detail {
@@ -13,6 +13,12 @@ namespace weir::detail {
 struct runtime_state;
 
 struct loop_work;
+
+// How far who has served a loop has come.
+struct served {
+  bool all = false;                   // no chunk is left to begin
+  std::uint64_t comes_again_ns = 0;   // by now_ns(), if it is not
+};
 
 // What loops with the same body have in common, and what is learnt about them.
 struct loop_ops {
@@ -22,30 +28,72 @@ struct loop_ops {
   std::uint64_t (*begin)(loop_work&, int worker, const loop_habits::way&);
   // By the caller, alone: all that nobody has begun, if nobody may serve it but the caller. May throw.
   void (*finish)(loop_work&, int worker);
-  // By the caller, before anybody else may serve it. False: there is no memory for that.
-  bool (*share)(loop_work&) noexcept;
-  // Returns true when no chunk is left to begin; false if some are left to others, and the caller has something else
-  // to do. May throw.
-  bool (*serve)(loop_work&, int worker);
+  // By the caller, before anybody else may serve it; `worker`: the one as which it will, negative if it will not.
+  void (*share)(loop_work&, int worker) noexcept;
+  // Returns when no chunk is left to begin, or, unless it `stays`, if others have begun them all but for those that they
+  // are about to run: then it is to be called again if the loop goes on for so long. May throw.
+  served (*serve)(loop_work&, int worker, bool stays);
+  // For who comes again: as serve() has it, but if it would find something to do, neither. It cannot throw, and so needs
+  // not be called as a task.
+  served (*look)(loop_work&, int worker) noexcept;
 
   // By callers only, so in a line that helpers need not fetch.
   alignas(cache_line_bytes) mutable loop_habits habits{};
+};
+
+// A run of chunks that belongs to one worker. The caller's post has one for each, loop after loop.
+struct alignas(cache_line_bytes) loop_part {
+  atomic<std::uint64_t> next{0};  // chunk
+  std::uint64_t first = 0, end = 0;
+  // The following only on several nodes, by its worker. 0: not begun; else 1 more than what was done of the part that
+  // counts as clock.
+  atomic<std::uint64_t> begun{0};
+  // Nobody else reads these, from which it knows all when it comes again. Durations end at 4 s.
+  std::uint64_t done_ns = 0;           // when its own chunks were
+  std::uint64_t looks_at_ns = 0;       // when it looks at others' parts; 0: its own is not done
+  std::uint32_t lasted_ns = 0;         // the loop, when it was done
+  std::uint32_t stuck_after_ns = 0;    // since it was done: from then on as many chunks of others are left
+  std::uint32_t faults = 0;            // of pages, of its thread, before it
+  std::uint16_t left_before = 0;       // modulo 2^16
+  enum class touch : std::uint8_t { unknown, seldom, first } touches = touch::unknown;
+
+  // By the caller, before anybody else knows of the loop: so many of its chunks are done.
+  void begin(std::uint64_t from, std::uint64_t to, std::uint64_t chunks_done) {
+    first = from;
+    end = to;
+    next.store(from + chunks_done, std::memory_order_relaxed);
+    begun.store(0, std::memory_order_relaxed);
+    done_ns = looks_at_ns = 0;
+    lasted_ns = stuck_after_ns = faults = 0;
+    left_before = 0;
+    touches = touch::unknown;
+  }
+  std::uint64_t size() const { return end - first; }
+  std::uint64_t done() const { return std::min(next.load(std::memory_order_relaxed), end) - first; }
+  std::uint64_t left() const { return size() - done(); }
 };
 
 // Lies on the stack of who waits for it. Who serves it runs chunks as the worker that it is.
 struct loop_work {
   loop_work(const loop_ops& with, const char* named, std::uint64_t length, std::uint64_t useful_workers,
             bool may_begin_alone) noexcept
-      : ops(with), name(named), elements(length), useful(useful_workers), begins_alone(may_begin_alone) {}
+      : ops(with),
+        name(named),
+        elements(length),
+        useful(static_cast<std::uint32_t>(useful_workers)),
+        begins_alone(may_begin_alone) {}
 
+  // What servers read lies together: it comes from the caller's cache.
   const loop_ops& ops;
   const char* const name;
   const std::uint64_t elements;
-  const std::uint64_t useful;          // workers that would find a chunk
-  const bool begins_alone;             // its caller may, before it calls others
-  const void* parts = nullptr;         // where who serves it finds its own: an array by worker
-  std::size_t part_bytes = 0;
+  // By the runtime, before it is shared: for each worker; and a bit for each, none of which is looked at before.
+  loop_part* parts = nullptr;
+  atomic<std::uint64_t>* unfinished = nullptr;
   std::uint64_t elements_begun = 0;    // by its caller alone
+  const std::uint32_t useful;          // workers that would find a chunk
+  std::uint32_t line_ns = 0;           // how long a line takes from another node; by the runtime, before it is shared
+  const bool begins_alone;             // its caller may, before it calls others
   scope_state scope{true};             // of the servers, which count as tasks but not in it
   atomic<std::uint32_t> called{0};     // who serves it without being asked, and workers that were asleep
   atomic<std::uint32_t> is_taken{0};   // of one chunk: somebody has come for it
@@ -57,8 +105,6 @@ struct loop_work {
 void run_loop(runtime_state&, loop_work&);
 // For a server, now and then. False: it is to stop.
 bool loop_goes_on() noexcept;
-// Instead of waiting for others. False: it has something else to do.
-bool loop_may_wait(const loop_work&) noexcept;
 // The worker has nothing else to do, so it will come if it is not there yet.
 bool loop_awaits(const loop_work&, int worker) noexcept;
 

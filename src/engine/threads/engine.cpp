@@ -362,7 +362,7 @@ slot& engine::make_worker(int worker) {
         &recorder_->make_log(worker, mine.queues.node, machine_.node_count(), shared_.buffers, shared_.user_memory);
   if (shared_.several_nodes)
     for (memory::pools* p : {&shared_.frames, &shared_.buffers}) p->warm_up(mine.queues.node);
-  made->queues.bell = &bells_.of(scheduler_.node_of_worker(worker));
+  made->queues.bell = &bells_.of(groups_.of(scheduler_.node_of_worker(worker)));
   slots_.set(worker, std::move(made));
   return mine;
 }

@@ -5,6 +5,7 @@
 #include "engine/threads/bulk.hpp"
 #include "engine/threads/floors.hpp"
 #include "engine/threads/loop_bells.hpp"
+#include "engine/threads/loop_groups.hpp"
 #include "engine/threads/monitor.hpp"
 #include "engine/threads/posted_loops.hpp"
 #include "engine/threads/slot.hpp"
@@ -108,7 +109,6 @@ class engine {
   void run_loop(detail::loop_work&);
   // Between chunks. False: it is to be left early.
   bool loop_goes_on(slot&);
-  bool loop_may_wait(slot&);
   bool loop_awaits(int worker) const;
   // Starts a run of a graph, which was prepared; its scope is complete when it is over.
   void start(detail::graph_state&);
@@ -378,7 +378,10 @@ class engine {
   };
   template <class Serve>
   bool serve_with(slot&, detail::loop_work&, const loop_post*, bool helps, Serve&&);
-  bool help(slot&, detail::loop_work&, const loop_post&);
+  static void nothing_is_left(detail::loop_work&);
+  std::uint64_t look_or_help(slot&, detail::loop_work&, const loop_post&);
+  std::uint64_t help(slot&, detail::loop_work&, const loop_post&);
+  loop_post* share(slot& poster, detail::loop_work&, int worker);
   called_loop serve_own(slot&, slot& poster, detail::loop_work&);
   void run_loop_in_task(slot&, detail::loop_work&);
   void run_loop_of_guest(slot& guest, detail::loop_work&);
@@ -388,7 +391,7 @@ class engine {
   slot* place_for_loop(slot& guest);
   bool nobody_is_left(const loop_post&) const;
   void announce(slot& poster, detail::loop_work&);
-  static void fetch_loop(const slot& poster, const slot& comes);
+  void fetch_loop(const slot& poster, const slot& comes) const;
   void call_sleepers(detail::loop_work&);
   void counts_as_busy_in_loops(slot&);
   static bool may_help(const slot& s) { return s.depth == 0 || (s.floors.only == nullptr && !is_below(s.floors.others)); }
@@ -401,6 +404,8 @@ class engine {
   loop_search look_for_loops(slot&);
   loop_search help_with_loops(slot&, const permission*);
   loop_search help_with_loops_of(slot& poster, slot&, const permission*);
+  loop_search visit_loop(loop_post&, slot&, const permission*, std::uint64_t& again_ns);
+  bool waits_beside(slot&, const loop_post&, std::uint64_t until_ns);
   void tell_poster(std::int32_t who, const scope_state* of);
   bool any_loop_is_up() const;
   bool any_loop_for(const slot&) const;
@@ -495,7 +500,9 @@ class engine {
   atomic<std::int32_t> claimed_cpus_{0};  // of workers, by threads that create tasks there
   atomic<std::int32_t> blocking_{0};  // threads that have called weir::blocking() in a task and have not come back
 
-  loop_bells bells_{machine_.node_count()};
+  const std::uint32_t line_ns_ = scheduler_.ns_of_far_line();  // for helpers of loops
+  const loop_groups groups_{machine_.node_count(), scheduler_.worker_count()};
+  loop_bells bells_{groups_.count()};
   flow::shared_untold untold_;
   // Threads of the program that sleep: those that wait for something, and creators that are too far ahead.
   monitor waiting_, too_far_ahead_;

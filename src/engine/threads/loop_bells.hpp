@@ -1,9 +1,8 @@
-// One word for each node, in which those there that search for something to do hear of loops.
+// One word for each group of nodes, in which those there that search for something to do hear of loops.
 #pragma once
 
 #include "sched/sched.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,19 +26,19 @@ class loop_bells {
     std::uint32_t bits_;
   };
 
-  explicit loop_bells(int nodes)
-      : nodes_(static_cast<std::size_t>(nodes)), bells_(std::make_unique<bell[]>(nodes_)) {}
+  explicit loop_bells(int groups)
+      : groups_(static_cast<std::size_t>(groups)), bells_(std::make_unique<bell[]>(groups_)) {}
 
   void ring(word what) {
-    for (std::size_t n = 0; n < nodes_; n++) bells_[n].rung.store(what.bits(), std::memory_order_release);
+    for (std::size_t g = 0; g < groups_; g++) bells_[g].rung.store(what.bits(), std::memory_order_release);
   }
-  const atomic<std::uint32_t>& of(int node) const { return bells_[static_cast<std::size_t>(node)].rung; }
+  const atomic<std::uint32_t>& of(int group) const { return bells_[static_cast<std::size_t>(group)].rung; }
 
  private:
   struct alignas(cache_line_bytes) bell {
     atomic<std::uint32_t> rung{0};
   };
-  const std::size_t nodes_;
+  const std::size_t groups_;
   const std::unique_ptr<bell[]> bells_;
 };
 

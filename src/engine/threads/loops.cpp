@@ -16,14 +16,14 @@ constexpr std::size_t bytes_of_loop = 640;  // on its caller's stack, with what 
 
 }  // namespace
 
-posted_loops::post* posted_loops::add(int nodes) noexcept {
+posted_loop* posted_loops::add(int groups, int workers) noexcept {
   std::size_t n = 0;
   while (n < used_.size() && used_[n]) n++;
   if (n == used_.size()) return nullptr;
-  post* p = posts_[n].load(std::memory_order_relaxed);
+  posted_loop* p = posts_[n].load(std::memory_order_relaxed);
   if (p == nullptr) {
     try {
-      p = new post(nodes);
+      p = new posted_loop(groups, workers);
     } catch (const std::bad_alloc&) {
       return nullptr;
     }
@@ -36,11 +36,10 @@ posted_loops::post* posted_loops::add(int nodes) noexcept {
 }
 
 void posted_loops::remove(const post& gone) noexcept {
-  std::size_t n = static_cast<std::size_t>(count_.load(std::memory_order_relaxed));
-  for (std::size_t i = 0; i < n; i++)
-    if (posts_[i].load(std::memory_order_relaxed) == &gone) used_[i] = false;
-  while (n > 0 && !used_[n - 1]) n--;
-  count_.store(static_cast<int>(n), std::memory_order_relaxed);
+  for (std::size_t n = 0; n < used_.size(); n++) {
+    const posted_loop* const p = posts_[n].load(std::memory_order_relaxed);
+    if (p != nullptr && &p->post == &gone) used_[n] = false;
+  }
 }
 
 // The calling thread serves a loop, as a task without a frame that others could see.
@@ -86,6 +85,11 @@ class engine::in_loop {
   served_loop here_;
 };
 
+// To begin.
+void engine::nothing_is_left(detail::loop_work& l) {
+  if (l.is_over.load(std::memory_order_relaxed) == 0) l.is_over.store(1, std::memory_order_release);
+}
+
 // serve_it(in_loop&) returns whether no chunk is left to begin. Returns whether it still counts as searching.
 template <class Serve>
 bool engine::serve_with(slot& s, detail::loop_work& l, const loop_post* post, bool helps, Serve&& serve_it) {
@@ -107,7 +111,7 @@ bool engine::serve_with(slot& s, detail::loop_work& l, const loop_post* post, bo
         record_failure(&here.task, std::current_exception());
       }
     }
-    if (is_over) l.is_over.store(1, std::memory_order_release);
+    if (is_over) nothing_is_left(l);
     if (s.log != nullptr) s.log->task(&here.task, start, s.queues.node, cause);
     searching = here.searching();
   }
@@ -116,9 +120,33 @@ bool engine::serve_with(slot& s, detail::loop_work& l, const loop_post* post, bo
   return searching;
 }
 
-// For who comes.
-bool engine::help(slot& s, detail::loop_work& l, const loop_post& post) {
-  return serve_with(s, l, &post, true, [&](const in_loop&) { return l.ops.serve(l, s.index()); });
+// For who comes. Both return when it is to come again, or 0.
+std::uint64_t engine::look_or_help(slot& s, detail::loop_work& l, const loop_post& post) {
+  const detail::served how = l.ops.look(l, s.index());
+  if (how.all) nothing_is_left(l);
+  return how.all || how.comes_again_ns != 0 ? how.comes_again_ns : help(s, l, post);
+}
+std::uint64_t engine::help(slot& s, detail::loop_work& l, const loop_post& post) {
+  if (scheduler_.sleep.sleeping() > 0) call_sleepers(l);
+  detail::served how;
+  const bool searching = serve_with(s, l, &post, true, [&](const in_loop&) {
+    how = l.ops.serve(l, s.index(), false);
+    return how.all;
+  });
+  if (!searching) {
+    scheduler_.sleep.start_searching();
+    scheduler_.starts_to_steal(s.queues);
+  }
+  return how.comes_again_ns;
+}
+
+// Null: it is deep inside others, or there is no memory. `worker`: as loop_ops::share has it.
+engine::loop_post* engine::share(slot& poster, detail::loop_work& l, int worker) {
+  posted_loop* const p = poster.posted.add(groups_.count(), scheduler_.worker_count());
+  if (p == nullptr) return nullptr;
+  p->lends_memory(l);
+  l.ops.share(l, worker);
+  return &p->post;
 }
 
 // For its caller, as the worker `s`.
@@ -133,7 +161,7 @@ engine::called_loop engine::serve_own(slot& s, slot& poster, detail::loop_work& 
       if (how.says_alone) l.ops.habits.note_alone(l.elements_begun, ns);
       if (all) return true;
     }
-    if (shared && l.ops.share(l)) others.post = poster.posted.add(machine_.node_count());
+    if (shared) others.post = share(poster, l, s.index());
     if (others.post == nullptr) {
       l.ops.finish(l, s.index());
       return true;
@@ -143,13 +171,14 @@ engine::called_loop engine::serve_own(slot& s, slot& poster, detail::loop_work& 
     l.called.store(1, std::memory_order_relaxed);
     others.post->put_up(l);
     announce(poster, l);
-    return l.ops.serve(l, s.index());
+    return l.ops.serve(l, s.index(), true).all;
   });
   return others;
 }
 
 void engine::run_loop(detail::loop_work& l) {
   slot& s = current();
+  l.line_ns = line_ns_;
   if (s.depth > 0) run_loop_in_task(s, l);
   else run_loop_of_guest(s, l);
 }
@@ -197,7 +226,7 @@ void engine::run_loop_of_guest(slot& guest, detail::loop_work& l) {
 // All places are taken, so the CPUs have enough to do.
 engine::called_loop engine::leave_to_others(slot& guest, detail::loop_work& l) {
   called_loop others;
-  if (l.ops.share(l)) others.post = guest.posted.add(machine_.node_count());
+  others.post = share(guest, l, -1);
   if (others.post == nullptr) throw std::bad_alloc();
   others.post->put_up(l);
   announce(guest, l);
@@ -278,13 +307,6 @@ bool engine::loop_goes_on(slot& s) {
   return !scope.failed() && !ends_early(s, scope);
 }
 
-// Who has called the loop stays with it: the program waits for that. Others look into one place at a time, for the loop
-// may be over soon.
-bool engine::loop_may_wait(slot& s) {
-  if (s.loop->is_callers) return true;
-  return !s.queues.has_tasks() && !scheduler_.any_work_in(s.queues, s.looks_in, os::now_ns());
-}
-
 bool engine::loop_awaits(int worker) const { return slot_at(worker)->queues.searching.load(std::memory_order_relaxed); }
 
 void engine::counts_as_busy_in_loops(slot& s) {
@@ -297,11 +319,11 @@ void engine::counts_as_busy_in_loops(slot& s) {
 
 // The lines that the caller has written just now, all at once: else each that comes from its cache says where the next
 // one is. It guesses that they are where they were the last time, as they are if the same code calls.
-void engine::fetch_loop(const slot& poster, const slot& comes) {
+void engine::fetch_loop(const slot& poster, const slot& comes) const {
   const loop_trail& last = comes.last_loop;
   __builtin_prefetch(&poster.posted);
   if (last.post == nullptr) return;
-  last.post->fetch(std::max(comes.queues.node, 0));
+  last.post->fetch(groups_.of(comes.queues.node));
   prefetch_to_write(last.part);
   for (std::size_t i = 0; i < bytes_of_loop; i += cache_line_bytes)
     __builtin_prefetch(static_cast<const char*>(last.loop) + i);
@@ -335,35 +357,66 @@ engine::loop_search engine::help_with_loops_of(slot& poster, slot& s, const perm
   for (int i = 0; i < n; i++) {
     loop_post& post = poster.posted.at(i);
     if (!post.is_up() || is_in(s, post)) continue;
-    const int node = std::max(s.queues.node, 0);
-    std::int32_t who = loop_post::nobody;
-    detail::loop_work* const l = post.come(node, who);
-    if (l == nullptr) {
-      tell_poster(who, nullptr);
-      continue;
+    loop_search result = loop_search::nothing;
+    for (std::uint64_t again_ns = 0;;) {
+      const loop_search visited = visit_loop(post, s, may_run, again_ns);
+      if (visited == loop_search::nothing) break;
+      result = visited;
+      if (again_ns == 0 || s.depth != 0 || !waits_beside(s, post, again_ns)) break;
     }
-    s.last_loop = {&post, l, static_cast<const char*>(l->parts) + static_cast<std::size_t>(s.index()) * l->part_bytes};
-    const scope_state* const of = &l->scope;
-    const bool allowed = may_run == nullptr || may_run->allows(*of);
-    if (allowed && l->useful < 2) {
-      post.has_nothing_left();
-      if (l->is_taken.exchange(1, std::memory_order_relaxed) != 0) {
-        tell_poster(post.leave(node), of);
-        continue;
-      }
-    }
-    if (allowed) {
-      if (scheduler_.sleep.sleeping() > 0) call_sleepers(*l);
-      if (!help(s, *l, post)) {
-        scheduler_.sleep.start_searching();
-        scheduler_.starts_to_steal(s.queues);
-      }
-      if (l->is_over.load(std::memory_order_relaxed) != 0) post.has_nothing_left();
-    }
-    tell_poster(post.leave(node), of);
-    return allowed ? loop_search::ran_one : loop_search::forbidden;
+    if (result != loop_search::nothing) return result;
   }
   return loop_search::nothing;
+}
+
+// `again_ns`: when it has come before, not 0; then when it is to come again, or 0.
+engine::loop_search engine::visit_loop(loop_post& post, slot& s, const permission* may_run, std::uint64_t& again_ns) {
+  const bool comes_again = std::exchange(again_ns, 0) != 0;
+  const int group = groups_.of(s.queues.node);
+  std::int32_t who = loop_post::nobody;
+  detail::loop_work* const l = post.come(group, who);
+  if (l == nullptr) {
+    tell_poster(who, nullptr);
+    return loop_search::nothing;
+  }
+  s.last_loop = {&post, l, &l->parts[s.index()]};
+  const scope_state* const of = &l->scope;
+  const bool allowed = may_run == nullptr || may_run->allows(*of);
+  if (allowed && l->useful < 2) {
+    post.has_nothing_left();
+    if (l->is_taken.exchange(1, std::memory_order_relaxed) != 0) {
+      tell_poster(post.leave(group), of);
+      return loop_search::nothing;
+    }
+  }
+  if (allowed) {
+    again_ns = comes_again ? look_or_help(s, *l, post) : help(s, *l, post);
+    if (l->is_over.load(std::memory_order_relaxed) != 0) post.has_nothing_left();
+  }
+  tell_poster(post.leave(group), of);
+  return allowed ? loop_search::ran_one : loop_search::forbidden;
+}
+
+// For who has left a loop to come again. It stays near: nothing that it reads meanwhile changes before the loop is over.
+// False: it is, or there is something else to do. Looks for that in one place at a time, for the loop may be over soon.
+bool engine::waits_beside(slot& s, const loop_post& post, std::uint64_t until_ns) {
+  constexpr int pauses_before_clock = 16;
+  constexpr std::uint64_t lines_of_place = 10;  // about so many a look at others' tasks reads
+  const std::uint64_t look_ns = lines_of_place * line_ns_;
+  std::uint64_t looks_at_ns = os::now_ns() + look_ns;
+  for (;;) {
+    for (int i = 0; i < pauses_before_clock; i++) {
+      if (!post.is_up() || s.queues.has_tasks() || s.queues.bell_rings()) return false;
+      cpu_pause();
+    }
+    const std::uint64_t now = os::now_ns();
+    if (now >= until_ns) return true;
+    if (now < looks_at_ns) continue;
+    if (scheduler_.any_work_in(s.queues, s.looks_in, now) || s.turns.anybody_ready()) return false;
+    if (place_wanted_on_.load(std::memory_order_relaxed) == s.queues.node) return false;
+    std::this_thread::yield();
+    looks_at_ns = os::now_ns() + look_ns;
+  }
 }
 
 // `of`: null if it is not known.

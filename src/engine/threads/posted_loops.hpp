@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 
 namespace weir::engine {
 
@@ -14,7 +16,7 @@ namespace weir::engine {
 // several, if some of them block or wait.
 struct served_loop {
   served_loop(const sched::loop_post<detail::loop_work>* where, bool helps, served_loop*& list)
-      : post(where), searching(helps), is_callers(!helps), next(list), link(&list) {
+      : post(where), searching(helps), next(list), link(&list) {
     if (next != nullptr) next->link = &next;
     list = this;
   }
@@ -27,7 +29,6 @@ struct served_loop {
 
   const sched::loop_post<detail::loop_work>* post;  // null: of a loop that is not posted
   bool searching;  // it still counts as searching
-  const bool is_callers;
   served_loop* next;
 
  private:
@@ -38,7 +39,32 @@ struct served_loop {
 struct loop_trail {
   const sched::loop_post<detail::loop_work>* post = nullptr;  // that one stays
   const void* loop = nullptr;
-  const void* part = nullptr;
+  const detail::loop_part* part = nullptr;
+};
+
+// A post, and the memory that its loops need, one after the other.
+class posted_loop {
+ public:
+  posted_loop(int groups, int workers)
+      : post(groups),
+        parts_(std::make_unique<detail::loop_part[]>(static_cast<std::size_t>(workers))),
+        unfinished_(std::make_unique<line[]>(static_cast<std::size_t>(workers) / bits_a_line + 1)) {}
+
+  void lends_memory(detail::loop_work& l) {
+    l.parts = parts_.get();
+    l.unfinished = unfinished_[0].words.data();
+  }
+
+  sched::loop_post<detail::loop_work> post;
+
+ private:
+  struct alignas(cache_line_bytes) line {
+    std::array<atomic<std::uint64_t>, cache_line_bytes / sizeof(std::uint64_t)> words;
+  };
+  static constexpr std::size_t bits_a_line = 8 * sizeof(line);
+
+  const std::unique_ptr<detail::loop_part[]> parts_;
+  const std::unique_ptr<line[]> unfinished_;
 };
 
 // Where a thread posts its loops, the outermost first. Others look at this.
@@ -55,18 +81,18 @@ class alignas(cache_line_bytes) posted_loops {
   posted_loops(const posted_loops&) = delete;
   posted_loops& operator=(const posted_loops&) = delete;
 
-  // How many are, or were a moment ago.
+  // How many have ever been at a time: others look at this all the time, so it does not change with each loop.
   int count() const { return count_.load(std::memory_order_acquire); }
-  post& at(int depth) const { return *posts_[static_cast<std::size_t>(depth)].load(std::memory_order_acquire); }
+  post& at(int depth) const { return posts_[static_cast<std::size_t>(depth)].load(std::memory_order_acquire)->post; }
   // Who has the slot. Null: there are too many, or no memory. Those of threads that have left it to block may go
   // before later ones.
-  post* add(int nodes) noexcept;
+  posted_loop* add(int groups, int workers) noexcept;
   void remove(const post&) noexcept;
 
  private:
   atomic<int> count_{0};
-  std::array<atomic<post*>, most> posts_{};  // once there, for ever
-  std::array<bool, most> used_{};            // by a loop
+  std::array<atomic<posted_loop*>, most> posts_{};  // once there, for ever
+  std::array<bool, most> used_{};                   // by a loop
 };
 
 }  // namespace weir::engine

@@ -107,11 +107,14 @@ class runtime {
   void run_loop(detail::loop_work& l) {
     servers_ = 0;
     if (this_worker() >= 0 && begins_loops_alone && l.begins_alone && begin_alone(l)) return;
-    model::require(l.ops.share(l), "no memory");
+    l.line_ns = 1;
+    l.parts = parts_.data();
+    l.unfinished = unfinished_.data();
+    l.ops.share(l, this_worker());
     post_.put_up(l);
     model::model_atomics::fence(std::memory_order_seq_cst);
     tell();
-    if (this_worker() >= 0) serve(l);
+    if (this_worker() >= 0) serve(l, true);
     else
       for (std::uint32_t seen = changes(); servers_ == 0; seen = changes()) rest(seen);
     post_.take_down();
@@ -184,14 +187,24 @@ class runtime {
     if (failure != nullptr) throw task_failed("loop failed", failure);
     return l.elements_begun == l.elements;
   }
-  void serve(detail::loop_work& l) {
+  // False: it is to come again.
+  bool serve(detail::loop_work& l, bool stays) {
     detail::loop_work* const outside = std::exchange(serving_[thread()], &l);
-    const std::exception_ptr failure = run([&] { l.ops.serve(l, this_worker()); });
+    detail::served how;
+    if (comes_again_[thread()]) how = l.ops.look(l, this_worker());
+    std::exception_ptr failure;
+    if (!how.all && how.comes_again_ns == 0) {
+      how = {.all = true};
+      failure = run([&] { how = l.ops.serve(l, this_worker(), stays); });
+    }
     if (failure != nullptr && l.scope.claim_failure()) l.scope.note_failure(failure);
     serving_[thread()] = outside;
+    comes_again_[thread()] = !how.all;
+    if (!how.all) return false;
     servers_++;
     l.is_over.store(1, std::memory_order_release);
     tell();
+    return true;
   }
   // Who looks after a change sees the loop, as who falls asleep does.
   bool help_with_loop() {
@@ -200,9 +213,10 @@ class runtime {
     std::int32_t nobody = -1;
     detail::loop_work* const l = post_.come(node_of_worker(this_worker()), nobody);
     if (l == nullptr) return false;
-    serve(*l);
-    post_.has_nothing_left();
+    const bool all = serve(*l, false);
+    if (all) post_.has_nothing_left();
     post_.leave(node_of_worker(this_worker()));
+    if (!all) model::model_atomics::pause();
     return true;
   }
 
@@ -227,7 +241,10 @@ class runtime {
 
   const std::vector<int> node_of_worker_;
   sched::loop_post<detail::loop_work, model::model_atomics> post_{nodes()};
+  std::array<detail::loop_part, model::max_threads> parts_;
+  std::array<atomic<std::uint64_t>, 1> unfinished_;
   std::array<detail::loop_work*, model::max_threads> serving_{};
+  std::array<bool, model::max_threads> comes_again_{};
   int servers_ = 0;  // that have come to the loop's end
   std::uint64_t now_ns_ = 0;
   std::array<task, 12> list_;
@@ -255,7 +272,6 @@ namespace detail {
 inline runtime_state& state_of(runtime& rt) { return reinterpret_cast<runtime_state&>(rt); }
 inline void run_loop(runtime_state& rt, loop_work& l) { reinterpret_cast<runtime&>(rt).run_loop(l); }
 inline bool loop_goes_on() noexcept { return runtime::current->loop_goes_on(); }
-inline bool loop_may_wait(const loop_work&) noexcept { return true; }
 inline std::uint64_t now_ns() noexcept { return runtime::current->now_ns(); }
 inline std::uint64_t page_faults_of_this_thread() noexcept { return 0; }
 inline bool loop_awaits(const loop_work&, int worker) noexcept { return runtime::current->has_time(worker); }
