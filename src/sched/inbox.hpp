@@ -24,8 +24,10 @@ class inbox {
  public:
   // Holds `capacity` items, rounded up to a power of two, at least 2. 16 bytes each.
   explicit inbox(std::size_t capacity = 64)
-      : mask_(std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity) - 1), cells_(std::make_unique<cell[]>(mask_ + 1)) {
-    for (std::size_t i = 0; i <= mask_; i++) cells_[i].sequence.store(i, std::memory_order_relaxed);
+      : memory_(std::make_unique<cell[]>(rounded(capacity))),
+        tail_{{memory_.get(), rounded(capacity) - 1}},
+        head_{{memory_.get(), rounded(capacity) - 1}} {
+    for (std::size_t i = 0; i < this->capacity(); i++) memory_[i].sequence.store(i, std::memory_order_relaxed);
   }
   ~inbox() { WEIR_ASSERT(is_valid()); }
   inbox(const inbox&) = delete;
@@ -35,14 +37,14 @@ class inbox {
   // Some 6 ns uncontended.
   bool try_push(T item) {
     WEIR_ASSERT(item != T{});
-    std::uint64_t position = tail_.load(std::memory_order_relaxed);
+    std::uint64_t position = tail_.next.load(std::memory_order_relaxed);
     for (;;) {
-      cell& c = cells_[position & mask_];
+      cell& c = tail_.cells.at(position);
       const std::int64_t turn = distance(c.sequence.load(std::memory_order_acquire), position);
       if (turn < 0) return false;
       if (turn > 0) {
-        position = tail_.load(std::memory_order_relaxed);
-      } else if (tail_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
+        position = tail_.next.load(std::memory_order_relaxed);
+      } else if (tail_.next.compare_exchange_weak(position, position + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
         c.item.store(item, std::memory_order_relaxed);
         c.sequence.store(position + 1, std::memory_order_release);
         return true;
@@ -54,21 +56,21 @@ class inbox {
   // inbox is empty (or if the producer of the oldest item is not done yet).
   template <class Wants>
   T try_pop(Wants&& wants) {
-    std::uint64_t position = head_.load(std::memory_order_relaxed);
+    std::uint64_t position = head_.next.load(std::memory_order_relaxed);
     for (;;) {
-      cell& c = cells_[position & mask_];
+      cell& c = head_.cells.at(position);
       const std::int64_t turn = distance(c.sequence.load(std::memory_order_acquire), position + 1);
       if (turn < 0) return T{};
       if (turn > 0) {
-        position = head_.load(std::memory_order_relaxed);
+        position = head_.next.load(std::memory_order_relaxed);
         continue;
       }
       // Whoever else takes it moves head_ first: if that is where it was, this is the item that was there.
       const T item = c.item.load(std::memory_order_relaxed);
       if (!wants(item)) return T{};
-      if (head_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
+      if (head_.next.compare_exchange_weak(position, position + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
         WEIR_ASSERT(item != T{});
-        c.sequence.store(position + mask_ + 1, std::memory_order_release);
+        c.sequence.store(position + capacity(), std::memory_order_release);
         return item;
       }
     }
@@ -78,8 +80,8 @@ class inbox {
   }
   // Any thread. What try_pop would take; T{} if nothing. Behind somebody else's back: one that is gone.
   T first() const {
-    const std::uint64_t position = head_.load(std::memory_order_relaxed);
-    const cell& c = cells_[position & mask_];
+    const std::uint64_t position = head_.next.load(std::memory_order_relaxed);
+    const cell& c = head_.cells.at(position);
     if (distance(c.sequence.load(std::memory_order_acquire), position + 1) != 0) return T{};
     return c.item.load(std::memory_order_relaxed);
   }
@@ -88,21 +90,22 @@ class inbox {
   // fence in that order (this is what sleep.hpp needs), unless an older item's producer is not done yet: then it is
   // that producer's turn to wake somebody.
   bool empty() const {
-    const std::uint64_t position = head_.load(std::memory_order_relaxed);
-    return distance(cells_[position & mask_].sequence.load(std::memory_order_relaxed), position + 1) < 0;
+    const std::uint64_t position = head_.next.load(std::memory_order_relaxed);
+    return distance(head_.cells.at(position).sequence.load(std::memory_order_relaxed), position + 1) < 0;
   }
   // A moment's picture; counts items whose producer is not done yet.
   std::size_t size() const {
-    const std::int64_t n = distance(tail_.load(std::memory_order_relaxed), head_.load(std::memory_order_relaxed));
+    const std::int64_t n = distance(tail_.next.load(std::memory_order_relaxed), head_.next.load(std::memory_order_relaxed));
     return n > 0 ? static_cast<std::size_t>(n) : 0;
   }
-  std::size_t capacity() const { return mask_ + 1; }
+  std::size_t capacity() const { return head_.cells.mask + 1; }
   // While nobody uses it: each cell is full or free, for the position whose turn it is.
   bool is_valid() const {
-    const std::uint64_t head = head_.load(std::memory_order_relaxed), tail = tail_.load(std::memory_order_relaxed);
+    const std::uint64_t head = head_.next.load(std::memory_order_relaxed);
+    const std::uint64_t tail = tail_.next.load(std::memory_order_relaxed);
     if (tail - head > capacity()) return false;
     for (std::uint64_t p = head; p != head + capacity(); p++) {
-      const cell& c = cells_[p & mask_];
+      const cell& c = head_.cells.at(p);
       const bool is_full = distance(p, tail) < 0;
       if (c.sequence.load(std::memory_order_relaxed) != p + (is_full ? 1 : 0)) return false;
       if (is_full && c.item.load(std::memory_order_relaxed) == T{}) return false;
@@ -122,10 +125,21 @@ class inbox {
 
   static std::int64_t distance(std::uint64_t to, std::uint64_t from) { return static_cast<std::int64_t>(to - from); }
 
-  const std::size_t mask_;
-  const std::unique_ptr<cell[]> cells_;
-  alignas(cache_line_bytes) atomic_of<std::uint64_t> tail_{0};  // the next push; producers' line
-  alignas(cache_line_bytes) atomic_of<std::uint64_t> head_{0};  // the next pop; consumers' line
+  struct ring {
+    cell* first;
+    std::size_t mask;
+    cell& at(std::uint64_t position) const { return first[position & mask]; }
+  };
+  // Who pushes has a line, and who pops or looks; in both it is where the cells lie.
+  struct alignas(cache_line_bytes) end {
+    const ring cells;
+    atomic_of<std::uint64_t> next{0};
+  };
+  static std::size_t rounded(std::size_t capacity) { return std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity); }
+
+  const std::unique_ptr<cell[]> memory_;
+  end tail_;  // the next push
+  end head_;  // the next pop
 };
 
 }  // namespace weir::sched

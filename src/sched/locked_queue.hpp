@@ -13,8 +13,23 @@ namespace weir::sched {
 
 // First in, first out, tasks of high priority before the others, behind a lock: the central queue of `fifo`, and tasks
 // that require a node.
+// One bit of a word in which others see whether a queue holds anything, without a look at the queue.
+struct queue_sign {
+  atomic<std::uint64_t>* word = nullptr;  // null: nobody looks
+  std::uint64_t bit = 0;
+
+  // By who has the queue's lock.
+  void set(bool holds_any) const {
+    if (word == nullptr) return;
+    if (holds_any) word->fetch_or(bit, std::memory_order_relaxed);
+    else word->fetch_and(~bit, std::memory_order_relaxed);
+  }
+};
+
 class locked_queue {
  public:
+  // Before anybody uses it.
+  void show_on(queue_sign s) { sign_ = s; }
   void push(frame* f);
   frame* pop() {
     return pop([](task_hint, std::size_t) { return true; });
@@ -53,6 +68,7 @@ class locked_queue {
   list urgent_, normal_;
   atomic<std::size_t> size_{0};
   atomic<std::uint16_t> first_{0};
+  queue_sign sign_;
 };
 
 template <class Wants>
@@ -66,6 +82,7 @@ frame* locked_queue::pop(Wants&& wants) {
   l.head = f->next;
   if (l.head == nullptr) l.tail = nullptr;
   size_.store(size() - 1, std::memory_order_relaxed);
+  if (empty()) sign_.set(false);
   note_first();
   return f;
 }

@@ -25,6 +25,7 @@ void locked_queue::push(frame* f) {
   list& l = f->priority > 0 ? urgent_ : normal_;
   (l.tail != nullptr ? l.tail->next : l.head) = f;
   l.tail = f;
+  if (empty()) sign_.set(true);
   size_.store(size() + 1, std::memory_order_relaxed);
   note_first();
 }
@@ -419,7 +420,7 @@ first_tasks scheduler::view::first_of_node(int node) const {
 
 bool scheduler::node_holds_tasks(int node) const {
   const auto n = static_cast<std::size_t>(node);
-  return !initial_[n].empty() || (containers_ != nullptr && !containers_[n].empty());
+  return initial_.any_in(n) || (containers_ != nullptr && !containers_[n].empty());
 }
 
 decision scheduler::step(slot_queues& self, std::uint64_t now_ns) {
@@ -548,7 +549,7 @@ void scheduler::published(slot_queues& self) {
 
 bool scheduler::anything_sent_to(const slot_queues& self) const {
   const auto node = static_cast<std::size_t>(node_of_worker(self.index));
-  return self.has_tasks() || !required_[node].empty() || !initial_[node].empty();
+  return self.has_tasks() || !required_[node].empty() || initial_.any_in(node);
 }
 
 bool scheduler::all_queues_empty() const {

@@ -348,7 +348,7 @@ class scheduler {
   locked_queue central_;  // under queues::central, and of what other queues have no memory for
   std::unique_ptr<node_queue[]> containers_;  // by node, under queues::nodes
   std::vector<locked_queue> required_;  // by node
-  std::vector<initial_tasks> initial_;  // by node
+  initial_tasks_of_nodes initial_;
 };
 
 }  // namespace weir::sched
