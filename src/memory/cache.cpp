@@ -24,12 +24,10 @@ cache::~cache() {
         s.fresh += bytes_of_class(c);
         b->place = place_unknown;
         b->next = s.head;
-        b->ahead = nullptr;
         s.head = b;
         s.count++;
       }
-      pools_.put_batch(static_cast<int>(pool), c, s.head, s.count);
-      if (s.spare != nullptr) pools_.put_batch(static_cast<int>(pool), c, s.spare, s.spare->batch_size);
+      give_back(static_cast<int>(pool), c, s);
     }
   }
 }
@@ -46,11 +44,21 @@ std::size_t cache::length_of(const free_block* b, std::size_t most) {
 void cache::link_ahead(free_block* head) {
   const free_block* further = head;
   for (int i = 0; i < blocks_ahead && further != nullptr; i++) further = further->next;
-  for (free_block* b = head; further != nullptr; b = b->next, further = further->next) b->ahead = further;
+  for (free_block* b = head; b != nullptr; b = b->next) {
+    b->ahead = further;
+    if (further != nullptr) further = further->next;
+  }
+}
+
+// To whoever needs blocks of the pool.
+void cache::hand_on(int pool, int size_class, free_block* head, std::uint32_t count) noexcept {
+  if (head == nullptr) return;
+  link_ahead(head);
+  pools_.put_batch(pool, size_class, head, count);
 }
 
 bool cache::is_valid(const stock& s, std::size_t block_bytes) {
-  if (length_of(s.head, s.count) != s.count) return false;
+  if (length_of(s.head, s.count) != s.count || length_of(s.batch, s.in_batch) != s.in_batch) return false;
   if (s.spare != nullptr && length_of(s.spare, s.spare->batch_size) != s.spare->batch_size) return false;
   return s.fresh <= s.fresh_end && static_cast<std::size_t>(s.fresh_end - s.fresh) % block_bytes == 0;
 }
@@ -81,7 +89,8 @@ void cache::move_home(int home) noexcept {
 
 // All but what was never used yet.
 void cache::give_back(int pool, int size_class, stock& s) noexcept {
-  if (s.head != nullptr) pools_.put_batch(pool, size_class, std::exchange(s.head, nullptr), std::exchange(s.count, 0));
+  hand_on(pool, size_class, std::exchange(s.head, nullptr), std::exchange(s.count, 0));
+  hand_on(pool, size_class, std::exchange(s.batch, nullptr), std::exchange(s.in_batch, 0));
   if (s.spare == nullptr) return;
   pools_.put_batch(pool, size_class, s.spare, s.spare->batch_size);
   s.spare = nullptr;
@@ -108,6 +117,8 @@ block cache::allocate_elsewhere(std::size_t bytes, int pool) {
       s.head = b->next;
       s.count--;
       result = {b, b->place, pool};
+    } else if (free_block* const of_batch = take_of_batch(s, bytes); of_batch != nullptr) {
+      result = {of_batch, of_batch->place, pool};
     } else {
       result = refill(p, c, s);
       result.pool = pool;
@@ -119,14 +130,16 @@ block cache::allocate_elsewhere(std::size_t bytes, int pool) {
 }
 
 block cache::refill(int pool, int size_class, stock& s) {
-  free_block* batch = s.spare;
-  if (batch != nullptr) s.spare = nullptr;
-  else batch = pools_.take_batch(pool, size_class);
-  if (batch != nullptr) {
-    s.head = batch->next;
-    s.count = batch->batch_size - 1;
-    prefetch_block(batch->next, bytes_of_class(size_class));
-    prefetch_block(batch->ahead, bytes_of_class(size_class));
+  if (free_block* const spare = std::exchange(s.spare, nullptr); spare != nullptr) {
+    s.head = spare->next;
+    s.count = spare->batch_size - 1;
+    return {spare, spare->place, place_unknown};
+  }
+  if (free_block* const batch = pools_.take_batch(pool, size_class); batch != nullptr) {
+    s.batch = batch->next;
+    s.in_batch = batch->batch_size - 1;
+    for (const free_block* const b : {static_cast<const free_block*>(batch->next), batch->ahead})
+      if (b != nullptr) prefetch_block(b, bytes_of_class(size_class));
     return {batch, batch->place, place_unknown};
   }
   if (s.fresh == s.fresh_end) pools_.carve(pool, size_class, s.fresh, s.fresh_end);
@@ -149,23 +162,18 @@ void cache::release_elsewhere(void* data, int place, int pool, std::size_t bytes
   stocks* const its = stocks_if_any(p);
   if (its == nullptr) {
     f->next = nullptr;
-    f->ahead = nullptr;
-    pools_.put_batch(p, c, f, 1);
+    hand_on(p, c, f, 1);
     return;
   }
   stock& s = (*its)[static_cast<std::size_t>(c)];
   WEIR_ASSERT(f != s.head);
   f->next = s.head;
-  f->ahead = nullptr;
   s.head = f;
   s.count++;
   // Blocks of other nodes are wanted there: they go home in small batches instead of waiting for two full ones.
   if (p != home_) {
     if (s.count * 8 >= s.full) {
-      link_ahead(s.head);
-      pools_.put_batch(p, c, s.head, s.count);
-      s.head = nullptr;
-      s.count = 0;
+      hand_on(p, c, std::exchange(s.head, nullptr), std::exchange(s.count, 0));
     }
   } else if (s.count >= s.full) {
     if (s.spare != nullptr) pools_.put_batch(p, c, s.spare, s.spare->batch_size);

@@ -74,7 +74,6 @@ class cache {
       if (s.count + 1 < s.full) [[likely]] {
         auto* f = static_cast<free_block*>(b.data);
         f->next = s.head;
-        f->ahead = nullptr;
         s.head = f;
         s.count++;
         if (counted_) count(home_, *home_uncounted_, -static_cast<std::int64_t>(bytes));
@@ -102,7 +101,7 @@ class cache {
     free_block* next;
     std::uint64_t not_used;   // who walks all frames may still look at what lies here in one that has just been freed
     free_block* next_batch;   // of a batch's first block, in the central list
-    const free_block* ahead;  // of a batch: what to prefetch when this one is allocated; else null
+    const free_block* ahead;  // in a batch: what to prefetch when this one is allocated, or null; else not used
     std::uint32_t batch_size;
     std::int32_t place;  // first-touch pool: where an earlier writer put it
   };
@@ -111,10 +110,12 @@ class cache {
   static void link_ahead(free_block* head);
   struct stock {
     free_block* head = nullptr;    // in use
+    free_block* batch = nullptr;   // the rest of one that came from another cache, for when there are no others
     free_block* spare = nullptr;   // one full batch
     char* fresh = nullptr;         // never used yet
     char* fresh_end = nullptr;
     std::uint32_t count = 0;       // blocks in head
+    std::uint32_t in_batch = 0;
     std::uint32_t full = 0;        // of which it may have fewer than so many
   };
   using stocks = std::array<stock, class_count>;
@@ -133,10 +134,18 @@ class cache {
     stock& s = home_stocks_[static_cast<std::size_t>(c)];
     free_block* const b = s.head;
     WEIR_ASSERT((b == nullptr) == (s.count == 0));
-    if (b == nullptr) [[unlikely]] return nullptr;
+    if (b == nullptr) [[unlikely]] return take_of_batch(s, bytes);
     s.head = b->next;
     s.count--;
-    if (b->ahead != nullptr) [[unlikely]] prefetch_block(b->ahead, bytes);
+    return b;
+  }
+  // Null if there is none.
+  [[gnu::always_inline]] static free_block* take_of_batch(stock& s, std::size_t bytes) noexcept {
+    free_block* const b = s.batch;
+    if (b == nullptr) return nullptr;
+    s.batch = b->next;
+    s.in_batch--;
+    if (b->ahead != nullptr) prefetch_block(b->ahead, bytes);
     return b;
   }
   stocks& stocks_of(int pool) {
@@ -146,6 +155,7 @@ class cache {
   void make_stocks(int pool);
   stocks* stocks_if_any(int pool) noexcept;
   block refill(int pool, int size_class, stock&);
+  void hand_on(int pool, int size_class, free_block* head, std::uint32_t count) noexcept;
   void give_back(int pool, int size_class, stock&) noexcept;
   block allocate_elsewhere(std::size_t bytes, int pool);
   void release_elsewhere(void* data, int place, int pool, std::size_t bytes) noexcept;
