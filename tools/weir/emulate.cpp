@@ -35,6 +35,7 @@ struct emulate_options {
   std::uint64_t cache_kib = 1024, shared_cache_kib = 0;
   int scan_ms = 0;
   double shared_cache_ns = model_config().shared_cache_ns, page_fault_ns = model_config().page_fault_ns;
+  double skew_us = model_config().quantum_ns / 1000;
   double timeout_s = 600, boot_timeout_s = 0;
   std::vector<std::string> files, environment, names, command;
   bool no_mbind = false, no_model = false, numa_balancing = false, roi = false, json = false, fetch_kernel = false;
@@ -169,6 +170,7 @@ int run_emulate(const emulate_options& o) {
     caches.shared_cache_bytes = o.shared_cache_kib << 10;
     caches.shared_cache_ns = o.shared_cache_ns;
     caches.page_fault_ns = o.page_fault_ns;
+    caches.quantum_ns = o.skew_us * 1000;
     run.model = make_config(run.machine, run.shape, caches);
   }
   guest g;
@@ -221,6 +223,9 @@ std::shared_ptr<int> add_emulate_command(CLI::App& app, std::vector<std::string>
       ->capture_default_str();
   emulate->add_option("--page-fault-ns", o.page_fault_ns, "what a page fault costs beyond the lines that it reads and writes")
       ->check(bench::number_between(0, 1e9))
+      ->capture_default_str();
+  emulate->add_option("--skew-us", o.skew_us, "how far the CPUs' clocks may be apart")
+      ->check(bench::number_between(0.1, 1000))
       ->capture_default_str();
   emulate->add_option("--file", o.files, "HOST[:/GUEST]: file or folder to copy in, with the libraries it needs")->allow_extra_args(false);
   emulate->add_option("--env", o.environment, "NAME=VALUE: environment variable for the program")->allow_extra_args(false);

@@ -93,6 +93,7 @@ struct loop_work {
   std::uint64_t elements_begun = 0;    // by its caller alone
   const std::uint32_t useful;          // workers that would find a chunk
   std::uint32_t line_ns = 0;           // how long a line takes from another node; by the runtime, before it is shared
+  std::int32_t caller = -1;            // the worker as which its caller serves it, if it is shared
   const bool begins_alone;             // its caller may, before it calls others
   scope_state scope{true};             // of the servers, which count as tasks but not in it
   atomic<std::uint32_t> called{0};     // who serves it without being asked, and workers that were asleep

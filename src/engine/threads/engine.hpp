@@ -390,9 +390,10 @@ class engine {
   void is_left(slot& poster, const detail::loop_work&, const called_loop&);
   slot* place_for_loop(slot& guest);
   bool nobody_is_left(const loop_post&) const;
-  void announce(slot& poster, detail::loop_work&);
+  void announce(const slot&, slot& poster, detail::loop_work&);
   void fetch_loop(const slot& poster, const slot& comes) const;
-  void call_sleepers(detail::loop_work&);
+  void call_sleepers(const slot&, detail::loop_work&);
+  static bool are_wanted(const detail::loop_work&);
   void counts_as_busy_in_loops(slot&);
   static bool may_help(const slot& s) { return s.depth == 0 || (s.floors.only == nullptr && !is_below(s.floors.others)); }
   // Who was looking for tasks all the time has heard of what was posted meanwhile; but others look for it now and

@@ -12,6 +12,8 @@ namespace {
 // can. Shorter: it is in another task, or asleep, when the loop is over.
 constexpr int pauses_before_clock = 64;
 constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
+// Sleepers that who comes to a loop calls. More: its own chunks wait for longer. Fewer: the last one comes later.
+constexpr int sleepers_called = 4;
 constexpr std::size_t bytes_of_loop = 640;  // on its caller's stack, with what its body refers to there
 
 }  // namespace
@@ -127,7 +129,7 @@ std::uint64_t engine::look_or_help(slot& s, detail::loop_work& l, const loop_pos
   return how.all || how.comes_again_ns != 0 ? how.comes_again_ns : help(s, l, post);
 }
 std::uint64_t engine::help(slot& s, detail::loop_work& l, const loop_post& post) {
-  if (scheduler_.sleep.sleeping() > 0) call_sleepers(l);
+  call_sleepers(s, l);
   detail::served how;
   const bool searching = serve_with(s, l, &post, true, [&](const in_loop&) {
     how = l.ops.serve(l, s.index(), false);
@@ -145,6 +147,7 @@ engine::loop_post* engine::share(slot& poster, detail::loop_work& l, int worker)
   posted_loop* const p = poster.posted.add(groups_.count(), scheduler_.worker_count());
   if (p == nullptr) return nullptr;
   p->lends_memory(l);
+  l.caller = worker;
   l.ops.share(l, worker);
   return &p->post;
 }
@@ -170,7 +173,7 @@ engine::called_loop engine::serve_own(slot& s, slot& poster, detail::loop_work& 
     here.is_posted(*others.post);
     l.called.store(1, std::memory_order_relaxed);
     others.post->put_up(l);
-    announce(poster, l);
+    announce(s, poster, l);
     return l.ops.serve(l, s.index(), true).all;
   });
   return others;
@@ -229,7 +232,7 @@ engine::called_loop engine::leave_to_others(slot& guest, detail::loop_work& l) {
   others.post = share(guest, l, -1);
   if (others.post == nullptr) throw std::bad_alloc();
   others.post->put_up(l);
-  announce(guest, l);
+  announce(guest, guest, l);
   return others;
 }
 
@@ -282,21 +285,32 @@ bool engine::nobody_is_left(const loop_post& post) const {
   return false;
 }
 
-// As sleep_control::work_published(), but those that search hear of it at once, and of those asleep more than one is
-// woken.
-void engine::announce(slot& poster, detail::loop_work& l) {
+// As sleep_control::work_published(), but those that search hear of it at once, and those that wake look for it first;
+// and of those asleep more than one is woken.
+void engine::announce(const slot& s, slot& poster, detail::loop_work& l) {
   light_fence();
-  if (scheduler_.sleep.searching() > 0) bells_.ring(loop_bells::word::of_loop(++poster.loops_posted, poster.index()));
-  call_sleepers(l);
+  bells_.ring(loop_bells::word::of_loop(++poster.loops_posted, poster.index()));
+  call_sleepers(s, l);
 }
 
-// Who comes calls two more, so that k are there after log k steps.
-void engine::call_sleepers(detail::loop_work& l) {
+// Who comes calls others in turn, as in a heap whose root is the caller: so nobody looks for who is still asleep. Whose
+// own are awake calls any, for some may never come.
+void engine::call_sleepers(const slot& s, detail::loop_work& l) {
   if (scheduler_.sleep.sleeping() <= 0) return;
-  for (int i = 0; i < 2 && l.called.load(std::memory_order_relaxed) < l.useful; i++) {
-    if (!scheduler_.sleep.wake_any()) return;
+  const int workers = scheduler_.worker_count(), root = std::max(l.caller, 0);
+  const int first = sleepers_called * ((s.index() - root + workers) % workers) + 1;
+  bool any = false;
+  for (int i = first; i < std::min(first + sleepers_called, workers) && are_wanted(l); i++) {
+    if (!scheduler_.sleep.wake((root + i) % workers)) continue;
     l.called.fetch_add(1, std::memory_order_relaxed);
+    any = true;
   }
+  if (!any && are_wanted(l) && scheduler_.sleep.wake_any()) l.called.fetch_add(1, std::memory_order_relaxed);
+}
+
+// More workers than have been called would find a chunk.
+bool engine::are_wanted(const detail::loop_work& l) {
+  return l.called.load(std::memory_order_relaxed) < l.useful;
 }
 
 // A server that came while nobody slept still counts as searching: for a short loop that saves two operations on a
