@@ -25,7 +25,7 @@
 // whose body is one type for all, a std::function, may be of very different lengths: then a long one is alone for a chunk.
 // If others are called who looks for work comes at once, and who sleeps has to be woken; some 10 ns for each time that
 // chunks are taken: few, then twice as many each time, until few are left. On several nodes two system calls for each
-// worker. Each who comes counts as one task. 128 bytes a worker. Without a grain there are at most 64 chunks a
+// worker. Each who comes counts as one task. Without a grain there are at most 64 chunks a
 // worker, or 256 of 32 elements or more where the body takes elements and returns nothing, and each begins at a
 // multiple of up to 64 elements.
 //

@@ -174,6 +174,7 @@ void cache::release_elsewhere(void* data, int place, int pool, std::size_t bytes
   if (p != home_) {
     if (s.count * 8 >= s.full) {
       hand_on(p, c, std::exchange(s.head, nullptr), std::exchange(s.count, 0));
+      hand_on(p, c, std::exchange(s.batch, nullptr), std::exchange(s.in_batch, 0));
     }
   } else if (s.count >= s.full) {
     if (s.spare != nullptr) pools_.put_batch(p, c, s.spare, s.spare->batch_size);

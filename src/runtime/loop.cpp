@@ -6,8 +6,8 @@
 // nobody gets on, the loop is uneven, and everybody helps everybody. How late others began is counted in chunks of one
 // of the parts: clocks say how long others have been kept from running, too.
 //
-// To look at others' parts costs a line of each, and each of them another one when it takes its next chunks. So a helper
-// first waits as long as a look takes, and then as long as the last one took.
+// To look at others' parts costs a line of each, and each of them another one when it takes its next chunks. So a
+// helper waits as long as that takes before each look.
 //
 // In a loop that touches memory first help moves pages for good. There a helper waits until the loop has lasted some
 // times as long as it did when the helper's own part was done: if others only were late, they are done by then. It
@@ -35,8 +35,11 @@ constexpr std::uint64_t share_to_wait = 32;
 // In a loop that touches first. Longer: if it is uneven as well, it lasts longer. Shorter: pages of those who are
 // late, for instance because they have lost their CPUs, lie elsewhere for good.
 constexpr std::uint64_t patience_when_touching_first = 4;
-constexpr std::uint32_t faults_by_accident = 1;
+constexpr std::uint64_t faults_by_accident = 1;
 constexpr int pauses_between_looks = 16;  // of the caller, whether the others are done
+
+// Zero if `to` is earlier, as two threads' clocks may have it.
+std::uint64_t duration(std::uint64_t from_ns, std::uint64_t to_ns) { return to_ns - std::min(from_ns, to_ns); }
 
 }  // namespace
 
@@ -57,8 +60,8 @@ loop_helper::loop_helper(const runtime& rt, const loop_work& l, loop_parts& part
 
 void loop_helper::begin() noexcept {
   begin_ns_ = now_ns();
+  faults_ = page_faults_of_this_thread();
   if (own_.begun.load(std::memory_order_relaxed) != 0) return;  // it comes back
-  own_.faults = static_cast<std::uint32_t>(page_faults_of_this_thread());
   std::uint64_t clock = parts_.clock_.load(std::memory_order_relaxed);
   constexpr auto relaxed = std::memory_order_relaxed;
   if (clock == loop_parts::nobody && parts_.clock_.compare_exchange_strong(clock, worker_, relaxed, relaxed))
@@ -68,22 +71,18 @@ void loop_helper::begin() noexcept {
   own_.begun.store(is_first ? 1 : parts_.parts_[clock].done() + 1, std::memory_order_relaxed);
 }
 
-// Zero if `to` is earlier, as two threads' clocks may have it.
-std::uint32_t loop_helper::duration(std::uint64_t from_ns, std::uint64_t to_ns) {
-  constexpr std::uint64_t most = ~std::uint32_t{0};
-  return static_cast<std::uint32_t>(std::min(to_ns - std::min(from_ns, to_ns), most));
-}
-
 void loop_helper::own_part_is_done() noexcept {
   if (own_.looks_at_ns != 0 || !parts_.unfinished_.any()) return;
-  own_.done_ns = now_ns();
-  own_.lasted_ns = std::max(duration(parts_.began_ns_, own_.done_ns), duration(begin_ns_, own_.done_ns));
-  own_.looks_at_ns = own_.done_ns + std::max(own_.lasted_ns / share_to_wait, look_ns());
+  own_.touches_first = page_faults_of_this_thread() - faults_ > faults_by_accident;
+  const std::uint64_t now = now_ns();
+  own_.done_ns = own_.stuck_since_ns = now;
+  own_.lasted_ns = std::max(duration(parts_.began_ns_, now), duration(begin_ns_, now));
+  own_.looks_at_ns = now + std::max(own_.lasted_ns / share_to_wait, look_ns());
 }
 
-// Those of its node were at their parts' ends when it left.
+// Once its own part is done, and those of its node.
 served loop_helper::look() noexcept {
-  if (own_.begun.load(std::memory_order_relaxed) == 0) return {};  // another loop than when it left
+  if (own_.looks_at_ns == 0) return {};
   if (!parts_.unfinished_.any()) return {.all = true};
   const std::uint64_t now = now_ns();
   if (now >= own_.looks_at_ns && look_far(now) != all_done) return {};
@@ -103,16 +102,6 @@ std::uint64_t loop_helper::next() noexcept {
   }
 }
 
-// Asked late, for it is a system call: since its own part was done it has only waited.
-bool loop_helper::touches_first() {
-  using touch = loop_part::touch;
-  if (own_.touches == touch::unknown) {
-    const std::uint32_t faults = static_cast<std::uint32_t>(page_faults_of_this_thread()) - own_.faults;
-    own_.touches = faults > faults_by_accident ? touch::first : touch::seldom;
-  }
-  return own_.touches == touch::first;
-}
-
 // all_done: nobody is to be helped now.
 std::uint64_t loop_helper::look_far(std::uint64_t now) {
   for (; far_ < parts_.shape.workers && !is_early(now); far_++) {
@@ -123,28 +112,24 @@ std::uint64_t loop_helper::look_far(std::uint64_t now) {
       far_++;
       return other;
     }
-    left_ = static_cast<std::uint16_t>(left_ + parts_.parts_[other].left());
+    left_ += static_cast<std::uint32_t>(parts_.parts_[other].left());
   }
-  far_ = 1;
+  const bool has_seen_all = std::exchange(far_, 1) == parts_.shape.workers;
   const std::uint64_t end = now_ns();
-  const std::uint32_t idle = duration(own_.done_ns, end);
-  if (std::exchange(helped_, false) || left_ != own_.left_before) own_.stuck_after_ns = idle;
-  else if (idle - own_.stuck_after_ns > patience_ns) parts_.is_uneven_.store(1, std::memory_order_relaxed);
-  own_.left_before = std::exchange(left_, std::uint16_t{0});
-  own_.looks_at_ns = end + std::max(end - now, look_ns());
+  if (std::exchange(helped_, false) || !has_seen_all || left_ != own_.left_before) own_.stuck_since_ns = end;
+  else if (duration(own_.stuck_since_ns, end) > patience_ns) parts_.is_uneven_.store(1, std::memory_order_relaxed);
+  own_.left_before = std::exchange(left_, 0);
+  own_.looks_at_ns = end + look_ns();
   return all_done;
 }
 
-// Where most are not done it is not they who are late.
+// Where most are not done it is most likely not they who are late.
 bool loop_helper::is_early(std::uint64_t now) const {
-  return 2 * parts_.unfinished_.count() > parts_.shape.workers && has_not_waited_for_as_long(now);
-}
-bool loop_helper::has_not_waited_for_as_long(std::uint64_t now) const {
-  return duration(own_.done_ns, now) < std::max<std::uint64_t>(own_.lasted_ns, 2 * look_ns());
+  return duration(own_.done_ns, now) < 2 * look_ns() && 2 * parts_.unfinished_.count() > parts_.shape.workers;
 }
 
 void loop_helper::wait() {
-  while (parts_.unfinished_.any() && now_ns() < own_.looks_at_ns)
+  while (parts_.unfinished_.any() && loop_goes_on() && now_ns() < own_.looks_at_ns)
     for (int i = 0; i < pauses_between_looks; i++) cpu_pause();
 }
 
@@ -152,20 +137,20 @@ bool loop_helper::is_to_be_helped(std::uint64_t worker, std::uint64_t now) {
   const loop_part& p = parts_.parts_[worker];
   const std::uint64_t begun = p.begun.load(std::memory_order_relaxed);
   const bool comes_no_more = begun == 0 && !loop_awaits(loop_, static_cast<int>(worker));
-  if (touches_first())
+  if (own_.touches_first)
     return comes_no_more || duration(own_.done_ns, now) > (patience_when_touching_first - 1) * own_.lasted_ns;
   if (comes_no_more || parts_.is_uneven_.load(std::memory_order_relaxed) != 0) return true;
-  if (begun == 0) return duration(own_.done_ns, now) - own_.stuck_after_ns > patience_to_come_ns;
+  if (begun == 0) return duration(own_.stuck_since_ns, now) > patience_to_come_ns;
   if (is_done_soon(p.left(), now)) return false;
   const std::uint64_t late = late_by(begun), left = p.left();
   if (left > late + own_.size() / share_if_uneven) parts_.is_uneven_.store(1, std::memory_order_relaxed);
   return left > late + own_.size() / share_to_help;
 }
 
-// In less than it takes to look at all, if its chunks are like the own ones, as they are taken to be until the loop has
-// lasted twice as long as until those were done.
+// In less than it takes to look at all, if its chunks are like the own ones, as they are taken to be until the helper
+// has waited for as long as those took.
 bool loop_helper::is_done_soon(std::uint64_t chunks, std::uint64_t now) const {
-  return has_not_waited_for_as_long(now) && chunks * own_.lasted_ns < own_.size() * look_ns();
+  return duration(own_.done_ns, now) < own_.lasted_ns && chunks * own_.lasted_ns < own_.size() * look_ns();
 }
 
 // In chunks, at most half of a part. Of who came when the clock was at its end nobody knows.

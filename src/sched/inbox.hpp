@@ -44,7 +44,8 @@ class inbox {
       if (turn < 0) return false;
       if (turn > 0) {
         position = tail_.next.load(std::memory_order_relaxed);
-      } else if (tail_.next.compare_exchange_weak(position, position + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
+      } else if (tail_.next.compare_exchange_weak(position, position + 1, std::memory_order_relaxed,
+                                                  std::memory_order_relaxed)) {
         c.item.store(item, std::memory_order_relaxed);
         c.sequence.store(position + 1, std::memory_order_release);
         return true;
@@ -68,7 +69,8 @@ class inbox {
       // Whoever else takes it moves head_ first: if that is where it was, this is the item that was there.
       const T item = c.item.load(std::memory_order_relaxed);
       if (!wants(item)) return T{};
-      if (head_.next.compare_exchange_weak(position, position + 1, std::memory_order_relaxed, std::memory_order_relaxed)) {
+      if (head_.next.compare_exchange_weak(position, position + 1, std::memory_order_relaxed,
+                                           std::memory_order_relaxed)) {
         WEIR_ASSERT(item != T{});
         c.sequence.store(position + capacity(), std::memory_order_release);
         return item;
@@ -95,7 +97,8 @@ class inbox {
   }
   // A moment's picture; counts items whose producer is not done yet.
   std::size_t size() const {
-    const std::int64_t n = distance(tail_.next.load(std::memory_order_relaxed), head_.next.load(std::memory_order_relaxed));
+    const std::uint64_t tail = tail_.next.load(std::memory_order_relaxed);
+    const std::int64_t n = distance(tail, head_.next.load(std::memory_order_relaxed));
     return n > 0 ? static_cast<std::size_t>(n) : 0;
   }
   std::size_t capacity() const { return head_.cells.mask + 1; }

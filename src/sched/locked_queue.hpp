@@ -11,8 +11,6 @@
 
 namespace weir::sched {
 
-// First in, first out, tasks of high priority before the others, behind a lock: the central queue of `fifo`, and tasks
-// that require a node.
 // One bit of a word in which others see whether a queue holds anything, without a look at the queue.
 struct queue_sign {
   atomic<std::uint64_t>* word = nullptr;  // null: nobody looks
@@ -26,6 +24,8 @@ struct queue_sign {
   }
 };
 
+// First in, first out, tasks of high priority before the others, behind a lock: the central queue of `fifo`, and tasks
+// that require a node.
 class locked_queue {
  public:
   // Before anybody uses it.

@@ -52,7 +52,7 @@ class loop_post {
     prefetch_to_write(&visitors_[group]);
   }
   bool is_up() const { return loop_.load(std::memory_order_relaxed) != nullptr; }
-  // Null: there is none, and then nobody has come. `left`: who is to be told of that, or nobody.
+  // Null: there is none, and then nobody has come. `to_be_told`: who is to be told of that, or nobody.
   Loop* come(int group, std::int32_t& to_be_told) {
     to_be_told = nobody;
     if (!is_up()) return nullptr;

@@ -156,6 +156,24 @@ TEST(parallel_for, makes_few_tasks) {
   rt.wait();
 }
 
+// The last worker's chunk needs what a worker that has run its own is to do meanwhile. (The caller stays.)
+TEST(parallel_for, lets_who_has_nothing_left_in_it_run_other_tasks) {
+  watchdog dog(60);
+  for (const char* machine : {"nodes:3 cpus:3", "nodes:3 cpus:6"}) {
+    runtime rt({.machine = machine});
+    const int workers = rt.workers();
+    for (int round = 0; round < 20; round++) {
+      std::atomic<int> waits{0}, done{0};
+      parallel_for(rt, 0, workers, [&](int) {
+        if (this_task::worker() == 0 || waits.exchange(1) != 0) return;
+        rt.spawn([&] { done = 1; });
+        while (done == 0) std::this_thread::yield();
+      }, {.grain = 1});
+      rt.wait();
+    }
+  }
+}
+
 TEST(parallel_for, takes_huge_ranges) {
   watchdog dog(60);
   for (const shape& sh : shapes()) {

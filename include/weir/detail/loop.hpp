@@ -30,10 +30,8 @@
 #include <weir/runtime.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -226,7 +224,7 @@ class loop_helper {
   loop_helper(const runtime&, const loop_work&, loop_parts&, std::uint64_t worker, bool stays) noexcept;
   // Marks the worker's part as begun.
   void begin() noexcept;
-  served look() noexcept;
+  served look() noexcept;  // as loop_ops has it
   void own_part_is_done() noexcept;
   // A worker whose part may have chunks left, or one of these. Blocks for a while if others are not to be helped yet
   // and it stays.
@@ -235,13 +233,10 @@ class loop_helper {
   std::uint64_t comes_again_ns() const { return own_.looks_at_ns; }
 
  private:
-  bool touches_first();
   bool is_to_be_helped(std::uint64_t worker, std::uint64_t now);
   bool is_done_soon(std::uint64_t chunks, std::uint64_t now) const;
   std::uint64_t late_by(std::uint64_t begun) const;
   bool is_early(std::uint64_t now) const;
-  bool has_not_waited_for_as_long(std::uint64_t now) const;
-  static std::uint32_t duration(std::uint64_t from_ns, std::uint64_t to_ns);
   std::uint64_t look_ns() const { return loop_.line_ns * parts_.shape.workers; }
   std::uint64_t look_far(std::uint64_t now);
   void wait();
@@ -253,8 +248,8 @@ class loop_helper {
   const bool stays_;
   std::uint64_t near_, near_end_;  // workers of its node that it has not looked at yet
   std::uint64_t far_ = 1;          // the same of all, counted from its own
-  std::uint16_t left_ = 0;         // chunks, of those that it has looked at; what overflows is no matter
-  std::uint64_t begin_ns_ = 0;
+  std::uint32_t left_ = 0;         // chunks, of those that it has looked at; what overflows is no matter
+  std::uint64_t begin_ns_ = 0, faults_ = 0;
   bool helped_ = false;
 };
 

@@ -30,10 +30,10 @@ struct loop_ops {
   void (*finish)(loop_work&, int worker);
   // By the caller, before anybody else may serve it; `worker`: the one as which it will, negative if it will not.
   void (*share)(loop_work&, int worker) noexcept;
-  // Returns when no chunk is left to begin, or, unless it `stays`, if others have begun them all but for those that they
-  // are about to run: then it is to be called again if the loop goes on for so long. May throw.
+  // Returns when no chunk is left to begin, or, unless it `stays`, when the chunks that are left are better run by
+  // others: then it is to come again if the loop goes on for so long. May throw.
   served (*serve)(loop_work&, int worker, bool stays);
-  // For who comes again: as serve() has it, but if it would find something to do, neither. It cannot throw, and so needs
+  // Before that: as serve() has it, or neither if serve() would find something to do. It does not throw, and so needs
   // not be called as a task.
   served (*look)(loop_work&, int worker) noexcept;
 
@@ -48,14 +48,13 @@ struct alignas(cache_line_bytes) loop_part {
   // The following only on several nodes, by its worker. 0: not begun; else 1 more than what was done of the part that
   // counts as clock.
   atomic<std::uint64_t> begun{0};
-  // Nobody else reads these, from which it knows all when it comes again. Durations end at 4 s.
-  std::uint64_t done_ns = 0;           // when its own chunks were
-  std::uint64_t looks_at_ns = 0;       // when it looks at others' parts; 0: its own is not done
-  std::uint32_t lasted_ns = 0;         // the loop, when it was done
-  std::uint32_t stuck_after_ns = 0;    // since it was done: from then on as many chunks of others are left
-  std::uint32_t faults = 0;            // of pages, of its thread, before it
-  std::uint16_t left_before = 0;       // modulo 2^16
-  enum class touch : std::uint8_t { unknown, seldom, first } touches = touch::unknown;
+  // Nobody else reads these, from which it knows all when it comes again.
+  std::uint64_t done_ns = 0;         // when its own chunks were
+  std::uint64_t looks_at_ns = 0;     // when it looks at others' parts; 0: its own is not done
+  std::uint64_t lasted_ns = 0;       // the loop, when it was done
+  std::uint32_t left_before = 0;     // chunks of others, modulo 2^32
+  bool touches_first = false;
+  std::uint64_t stuck_since_ns = 0;  // when the number of those changed last
 
   // By the caller, before anybody else knows of the loop: so many of its chunks are done.
   void begin(std::uint64_t from, std::uint64_t to, std::uint64_t chunks_done) {
@@ -63,10 +62,9 @@ struct alignas(cache_line_bytes) loop_part {
     end = to;
     next.store(from + chunks_done, std::memory_order_relaxed);
     begun.store(0, std::memory_order_relaxed);
-    done_ns = looks_at_ns = 0;
-    lasted_ns = stuck_after_ns = faults = 0;
+    done_ns = looks_at_ns = lasted_ns = 0;
     left_before = 0;
-    touches = touch::unknown;
+    touches_first = false;
   }
   std::uint64_t size() const { return end - first; }
   std::uint64_t done() const { return std::min(next.load(std::memory_order_relaxed), end) - first; }
@@ -87,7 +85,7 @@ struct loop_work {
   const loop_ops& ops;
   const char* const name;
   const std::uint64_t elements;
-  // By the runtime, before it is shared: for each worker; and a bit for each, none of which is looked at before.
+  // By the runtime, before it is shared: one for each worker, and words with a bit for each, whatever they hold.
   loop_part* parts = nullptr;
   atomic<std::uint64_t>* unfinished = nullptr;
   std::uint64_t elements_begun = 0;    // by its caller alone

@@ -5,7 +5,7 @@
 
 namespace weir::engine {
 
-// Neighbouring nodes, of 32 workers together or of more if one node has more. Who calls a loop writes, or reads, a line
+// Neighbouring nodes, of about 32 workers together, or one node. Who calls a loop writes, or reads, a line
 // for each group, one after the other.
 class loop_groups {
  public:

@@ -298,7 +298,8 @@ void engine::announce(const slot& s, slot& poster, detail::loop_work& l) {
 void engine::call_sleepers(const slot& s, detail::loop_work& l) {
   if (scheduler_.sleep.sleeping() <= 0) return;
   const int workers = scheduler_.worker_count(), root = std::max(l.caller, 0);
-  const int first = sleepers_called * ((s.index() - root + workers) % workers) + 1;
+  // A caller that is no worker stands above the root.
+  const int first = s.index() < workers ? sleepers_called * ((s.index() - root + workers) % workers) + 1 : 0;
   bool any = false;
   for (int i = first; i < std::min(first + sleepers_called, workers) && are_wanted(l); i++) {
     if (!scheduler_.sleep.wake((root + i) % workers)) continue;
@@ -372,20 +373,20 @@ engine::loop_search engine::help_with_loops_of(slot& poster, slot& s, const perm
     loop_post& post = poster.posted.at(i);
     if (!post.is_up() || is_in(s, post)) continue;
     loop_search result = loop_search::nothing;
-    for (std::uint64_t again_ns = 0;;) {
+    std::uint64_t again_ns = 0, looks_for_work_at_ns = 0;
+    do {
       const loop_search visited = visit_loop(post, s, may_run, again_ns);
       if (visited == loop_search::nothing) break;
       result = visited;
-      if (again_ns == 0 || s.depth != 0 || !waits_beside(s, post, again_ns)) break;
-    }
+    } while (again_ns != 0 && s.depth == 0 && waits_beside(s, post, again_ns, looks_for_work_at_ns));
     if (result != loop_search::nothing) return result;
   }
   return loop_search::nothing;
 }
 
-// `again_ns`: when it has come before, not 0; then when it is to come again, or 0.
+// `again_ns` becomes when it is to come again, or 0.
 engine::loop_search engine::visit_loop(loop_post& post, slot& s, const permission* may_run, std::uint64_t& again_ns) {
-  const bool comes_again = std::exchange(again_ns, 0) != 0;
+  again_ns = 0;
   const int group = groups_.of(s.queues.node);
   std::int32_t who = loop_post::nobody;
   detail::loop_work* const l = post.come(group, who);
@@ -404,33 +405,37 @@ engine::loop_search engine::visit_loop(loop_post& post, slot& s, const permissio
     }
   }
   if (allowed) {
-    again_ns = comes_again ? look_or_help(s, *l, post) : help(s, *l, post);
+    again_ns = look_or_help(s, *l, post);
     if (l->is_over.load(std::memory_order_relaxed) != 0) post.has_nothing_left();
   }
   tell_poster(post.leave(group), of);
   return allowed ? loop_search::ran_one : loop_search::forbidden;
 }
 
-// For who has left a loop to come again. It stays near: nothing that it reads meanwhile changes before the loop is over.
-// False: it is, or there is something else to do. Looks for that in one place at a time, for the loop may be over soon.
-bool engine::waits_beside(slot& s, const loop_post& post, std::uint64_t until_ns) {
-  constexpr int pauses_before_clock = 16;
+// For who has left a loop to come again. It stays near: nothing that it reads meanwhile changes before the loop is
+// over. False: it is, or there is something else to do, for which it looks in one place at a time, for the loop may be
+// over soon. Where somebody sleeps publishers rely on who searches, and one place at a time is not enough.
+// `looks_for_work_at_ns`: the next time, from wait to wait; 0 at first.
+bool engine::waits_beside(slot& s, const loop_post& post, std::uint64_t until_ns, std::uint64_t& looks_for_work_at_ns) {
+  constexpr int pauses_between_clocks = 16;
   constexpr std::uint64_t lines_of_place = 10;  // about so many a look at others' tasks reads
   const std::uint64_t look_ns = lines_of_place * line_ns_;
-  std::uint64_t looks_at_ns = os::now_ns() + look_ns;
-  for (;;) {
-    for (int i = 0; i < pauses_before_clock; i++) {
+  std::uint64_t now = os::now_ns();
+  if (looks_for_work_at_ns == 0) looks_for_work_at_ns = now + look_ns;
+  for (; now < until_ns; now = os::now_ns()) {
+    if (now >= looks_for_work_at_ns) {
+      if (scheduler_.any_work_in(s.queues, s.looks_in, now) || s.turns.anybody_ready()) return false;
+      if (place_wanted_on_.load(std::memory_order_relaxed) == s.queues.node) return false;
+      std::this_thread::yield();
+      looks_for_work_at_ns = os::now_ns() + look_ns;
+    }
+    for (int i = 0; i < pauses_between_clocks; i++) {
       if (!post.is_up() || s.queues.has_tasks() || s.queues.bell_rings()) return false;
       cpu_pause();
     }
-    const std::uint64_t now = os::now_ns();
-    if (now >= until_ns) return true;
-    if (now < looks_at_ns) continue;
-    if (scheduler_.any_work_in(s.queues, s.looks_in, now) || s.turns.anybody_ready()) return false;
-    if (place_wanted_on_.load(std::memory_order_relaxed) == s.queues.node) return false;
-    std::this_thread::yield();
-    looks_at_ns = os::now_ns() + look_ns;
+    if (scheduler_.sleep.sleeping() > 0) return false;
   }
+  return true;
 }
 
 // `of`: null if it is not known.

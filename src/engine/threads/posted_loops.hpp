@@ -35,15 +35,15 @@ struct served_loop {
   served_loop** link;  // what points to this one
 };
 
-// Where the loop was that a thread has come to last. It may be gone.
+// Where the loop was that a thread has come to last, which may be gone.
 struct loop_trail {
   const sched::loop_post<detail::loop_work>* post = nullptr;  // that one stays
   const void* loop = nullptr;
-  const detail::loop_part* part = nullptr;
+  const detail::loop_part* part = nullptr;  // that one stays, too
 };
 
 // A post, and the memory that its loops need, one after the other.
-class posted_loop {
+class alignas(cache_line_bytes) posted_loop {
  public:
   posted_loop(int groups, int workers)
       : post(groups),

@@ -191,7 +191,7 @@ class runtime {
   bool serve(detail::loop_work& l, bool stays) {
     detail::loop_work* const outside = std::exchange(serving_[thread()], &l);
     detail::served how;
-    if (comes_again_[thread()]) how = l.ops.look(l, this_worker());
+    if (!stays) how = l.ops.look(l, this_worker());
     std::exception_ptr failure;
     if (!how.all && how.comes_again_ns == 0) {
       how = {.all = true};
@@ -199,7 +199,6 @@ class runtime {
     }
     if (failure != nullptr && l.scope.claim_failure()) l.scope.note_failure(failure);
     serving_[thread()] = outside;
-    comes_again_[thread()] = !how.all;
     if (!how.all) return false;
     servers_++;
     l.is_over.store(1, std::memory_order_release);
@@ -244,7 +243,6 @@ class runtime {
   std::array<detail::loop_part, model::max_threads> parts_;
   std::array<atomic<std::uint64_t>, 1> unfinished_;
   std::array<detail::loop_work*, model::max_threads> serving_{};
-  std::array<bool, model::max_threads> comes_again_{};
   int servers_ = 0;  // that have come to the loop's end
   std::uint64_t now_ns_ = 0;
   std::array<task, 12> list_;
