@@ -83,8 +83,9 @@ class Refusals(InFolder):
         self.refused("--memory", "10", "--", PROBE, says="64 MiB a node or more")
 
     def test_options(self):
-        for option, value in (("--cores", "0"), ("--cache-kib", "0"), ("--cache-kib", "many"), ("--timeout", "-1"), ("--huge-pages", "some"), ("--frobnicate", "1"), ("--shared-cache-ns", "-1"), ("--page-fault-ns", "-1"),
-                              ("--skew-us", "0")):
+        for option, value in (("--cores", "0"), ("--cache-kib", "0"), ("--cache-kib", "many"), ("--timeout", "-1"),
+                              ("--huge-pages", "some"), ("--frobnicate", "1"), ("--shared-cache-ns", "-1"),
+                              ("--page-fault-ns", "-1"), ("--skew-us", "0")):
             self.refused(option, value, "--", PROBE, says=option)
         self.refused("--numa-balancing-scan-ms", "50", "--", PROBE, says="needs --numa-balancing")
         for option, value, words in (("--env", "A", "NAME=VALUE"), ("--env", "=A", "NAME=VALUE"), ("--cpuset", "1", "CPUS:NODES"), ("--name", "first", "NUMBER=NAME"), ("--name", "256=x", "0 to 255"),
