@@ -19,8 +19,11 @@ bool membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command
 }  // namespace
 
 void prepare_asymmetric_fences() noexcept {
-  static const bool works = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-  if (detail::asymmetric_fences != works) detail::asymmetric_fences = works;
+  // Written by one thread, and ordered before what all others do that have called this.
+  [[maybe_unused]] static const bool works = [] {
+    return detail::asymmetric_fences = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+                                       membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  }();
 }
 
 // Once registered the call does not fail.
