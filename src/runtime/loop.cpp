@@ -43,22 +43,20 @@ std::uint64_t duration(std::uint64_t from_ns, std::uint64_t to_ns) { return to_n
 
 }  // namespace
 
-loop_helper::loop_helper(const runtime& rt, const loop_work& l, loop_parts& parts, std::uint64_t worker,
-                         bool stays) noexcept
+loop_helper::loop_helper(const loop_work& l, loop_parts& parts, std::uint64_t worker, bool stays) noexcept
     : loop_(l),
       parts_(parts),
       own_(parts.parts_[worker]),
       worker_(worker),
       stays_(stays),
       near_(worker),
-      near_end_(worker + 1) {
-  const auto node_of = [&](std::uint64_t w) { return rt.node_of_worker(static_cast<int>(w)); };
-  const int node = node_of(worker);
-  while (near_ > 0 && node_of(near_ - 1) == node) near_--;
-  while (near_end_ < parts.shape.workers && node_of(near_end_) == node) near_end_++;
-}
+      near_end_(worker + 1) {}
 
-void loop_helper::begin() noexcept {
+void loop_helper::begin(const runtime& rt) noexcept {
+  const auto node_of = [&](std::uint64_t w) { return rt.node_of_worker(static_cast<int>(w)); };
+  const int node = node_of(worker_);
+  while (near_ > 0 && node_of(near_ - 1) == node) near_--;
+  while (near_end_ < parts_.shape.workers && node_of(near_end_) == node) near_end_++;
   begin_ns_ = now_ns();
   faults_ = page_faults_of_this_thread();
   if (own_.begun.load(std::memory_order_relaxed) != 0) return;  // it comes back

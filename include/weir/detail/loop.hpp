@@ -136,10 +136,8 @@ class chunks_begun {
 // Which parts of a loop are not exhausted: in few lines, so that helpers look at those only.
 class unfinished_parts {
  public:
-  static constexpr std::uint64_t bits = 64;
-  static constexpr std::uint64_t words_for(std::uint64_t parts) { return (parts + bits - 1) / bits; }
-
-  unfinished_parts(atomic<std::uint64_t>* words, std::uint64_t parts) : words_(words), count_(words_for(parts)) {}
+  unfinished_parts(atomic<std::uint64_t>* words, std::uint64_t parts)
+      : words_(words), count_((parts + bits - 1) / bits) {}
 
   template <class Any>
   void begin(std::uint64_t parts, Any&& any_in) {
@@ -166,6 +164,8 @@ class unfinished_parts {
   bool contain(std::uint64_t part) const { return (word(part / bits) >> part % bits & 1) != 0; }
 
  private:
+  static constexpr std::uint64_t bits = 64;
+
   std::uint64_t word(std::uint64_t w) const { return words_[w].load(std::memory_order_relaxed); }
 
   atomic<std::uint64_t>* const words_;
@@ -177,8 +177,8 @@ class loop_parts {
  public:
   using taken = chunks_taken;
 
-  // The shape is to outlive it. `alone_ns`: what one thread needs. `caller`: as loop_ops::share has it.
-  loop_parts(const loop_shape& s, const loop_work& l, const chunks_begun& done, float alone_ns, int caller)
+  // The shape is to outlive it. `alone_ns`: what one thread needs.
+  loop_parts(const loop_shape& s, const loop_work& l, const chunks_begun& done, float alone_ns)
       : shape(s), least_run_(s.least_run(alone_ns)), parts_(l.parts), unfinished_(l.unfinished, s.workers) {
     for (std::uint64_t w = 0; w < s.workers; w++) {
       const std::uint64_t first = s.part_begin(w), end = s.part_begin(w + 1);
@@ -186,7 +186,7 @@ class loop_parts {
     }
     if (!s.by_node) return;
     unfinished_.begin(s.workers, [&](std::uint64_t w) { return parts_[w].left() != 0; });
-    if (caller >= 0) clock_.store(static_cast<std::uint64_t>(caller), std::memory_order_relaxed);
+    if (l.caller >= 0) clock_.store(static_cast<std::uint64_t>(l.caller), std::memory_order_relaxed);
     began_ns_ = now_ns();
   }
 
@@ -221,9 +221,9 @@ class loop_parts {
 // A server of a loop on several nodes. Asked again and again whom to help, when its own part is done.
 class loop_helper {
  public:
-  loop_helper(const runtime&, const loop_work&, loop_parts&, std::uint64_t worker, bool stays) noexcept;
+  loop_helper(const loop_work&, loop_parts&, std::uint64_t worker, bool stays) noexcept;
   // Marks the worker's part as begun.
-  void begin() noexcept;
+  void begin(const runtime&) noexcept;
   served look() noexcept;  // as loop_ops has it
   void own_part_is_done() noexcept;
   // A worker whose part may have chunks left, or one of these. Blocks for a while if others are not to be helped yet
@@ -284,9 +284,9 @@ class loop : public loop_work {
     self.finish();
     self.count_begun();
   }
-  static void share_this(loop_work& l, int worker) noexcept {
+  static void share_this(loop_work& l) noexcept {
     loop& self = static_cast<loop&>(l);
-    self.parts_.emplace(self.shape_, l, self.begun_, l.ops.habits.alone_ns(l.elements), worker);
+    self.parts_.emplace(self.shape_, l, self.begun_, l.ops.habits.alone_ns(l.elements));
   }
   static served serve_this(loop_work& l, int worker, bool stays) {
     loop& self = static_cast<loop&>(l);
@@ -298,7 +298,7 @@ class loop : public loop_work {
   static served look_this(loop_work& l, int worker) noexcept {
     loop& self = static_cast<loop&>(l);
     if (!self.shape_.by_node) return {};
-    return loop_helper(self.runtime_, l, *self.parts_, static_cast<std::uint64_t>(worker), false).look();
+    return loop_helper(l, *self.parts_, static_cast<std::uint64_t>(worker), false).look();
   }
   // Constant: loops may run before main().
   inline static constinit const loop_ops ops_of_all{&begin_this, &finish_this, &share_this, &serve_this, &look_this};
@@ -348,8 +348,8 @@ class loop : public loop_work {
     for (std::uint64_t w = 0; w < worker; w++) run_part(w);
   }
   served serve_by_node(std::uint64_t worker, bool stays) {
-    loop_helper helper(runtime_, *this, *parts_, worker, stays);
-    helper.begin();
+    loop_helper helper(*this, *parts_, worker, stays);
+    helper.begin(runtime_);
     run_part(worker);
     helper.own_part_is_done();
     for (;;) {

@@ -28,8 +28,8 @@ struct loop_ops {
   std::uint64_t (*begin)(loop_work&, int worker, const loop_habits::way&);
   // By the caller, alone: all that nobody has begun, if nobody may serve it but the caller. May throw.
   void (*finish)(loop_work&, int worker);
-  // By the caller, before anybody else may serve it; `worker`: the one as which it will, negative if it will not.
-  void (*share)(loop_work&, int worker) noexcept;
+  // By the caller, before anybody else may serve it.
+  void (*share)(loop_work&) noexcept;
   // Returns when no chunk is left to begin, or, unless it `stays`, when the chunks that are left are better run by
   // others: then it is to come again if the loop goes on for so long. May throw.
   served (*serve)(loop_work&, int worker, bool stays);
@@ -91,7 +91,7 @@ struct loop_work {
   std::uint64_t elements_begun = 0;    // by its caller alone
   const std::uint32_t useful;          // workers that would find a chunk
   std::uint32_t line_ns = 0;           // how long a line takes from another node; by the runtime, before it is shared
-  std::int32_t caller = -1;            // the worker as which its caller serves it, if it is shared
+  std::int32_t caller = -1;            // the worker as which its caller serves it; negative: it does not, or not yet
   const bool begins_alone;             // its caller may, before it calls others
   scope_state scope{true};             // of the servers, which count as tasks but not in it
   atomic<std::uint32_t> called{0};     // who serves it without being asked, and workers that were asleep

@@ -142,13 +142,13 @@ std::uint64_t engine::help(slot& s, detail::loop_work& l, const loop_post& post)
   return how.comes_again_ns;
 }
 
-// Null: it is deep inside others, or there is no memory. `worker`: as loop_ops::share has it.
+// Null: it is deep inside others, or there is no memory. `worker`: as which its caller will serve it, or negative.
 engine::loop_post* engine::share(slot& poster, detail::loop_work& l, int worker) {
   posted_loop* const p = poster.posted.add(groups_.count(), scheduler_.worker_count());
   if (p == nullptr) return nullptr;
   p->lends_memory(l);
   l.caller = worker;
-  l.ops.share(l, worker);
+  l.ops.share(l);
   return &p->post;
 }
 
@@ -289,7 +289,8 @@ bool engine::nobody_is_left(const loop_post& post) const {
 // and of those asleep more than one is woken.
 void engine::announce(const slot& s, slot& poster, detail::loop_work& l) {
   light_fence();
-  bells_.ring(loop_bells::word::of_loop(++poster.loops_posted, poster.index()));
+  if (scheduler_.sleep.searching() > 0 || scheduler_.sleep.sleeping() > 0)
+    bells_.ring(loop_bells::word::of_loop(++poster.loops_posted, poster.index()));
   call_sleepers(s, l);
 }
 

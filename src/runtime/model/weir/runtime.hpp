@@ -110,7 +110,8 @@ class runtime {
     l.line_ns = 1;
     l.parts = parts_.data();
     l.unfinished = unfinished_.data();
-    l.ops.share(l, this_worker());
+    l.caller = this_worker();
+    l.ops.share(l);
     post_.put_up(l);
     model::model_atomics::fence(std::memory_order_seq_cst);
     tell();
