@@ -13,8 +13,8 @@ namespace {
 // A chunk that waits keeps no other from who has not begun one.
 TEST(parallel_for, lets_concurrent_bodies_wait_for_each_other) {
   watchdog dog(60, "a chunk that waits for the next one");
-  for (const char* machine : {"nodes:2 cpus:1", one_node}) {
-    runtime rt({.workers = 2, .machine = machine});
+  for (const char* shape : {"nodes:2 cpus:1", one_node}) {
+    runtime rt({.workers = 2, .machine = shape});
     for (int round = 0; round < 3; round++) {
       std::atomic<bool> done[128] = {};
       parallel_for(rt, 0, 128, [&](int i) {
@@ -48,9 +48,9 @@ TEST(parallel_for, shares_a_long_loop_after_short_ones_with_the_same_body) {
 TEST(parallel_for, has_its_caller_run_all_parts_to_the_end) {
   const watchdog dog(120);
   constexpr int workers = 24, elements = workers * 2000;
-  for (const char* machine : {"nodes:1 cpus:24", "nodes:24 cpus:1"}) {
-    SCOPED_TRACE(machine);
-    runtime rt({.workers = workers, .machine = machine});
+  for (const char* shape : {"nodes:1 cpus:24", "nodes:24 cpus:1"}) {
+    SCOPED_TRACE(shape);
+    runtime rt({.workers = workers, .machine = shape});
     gate busy;
     for (int i = 0; i < workers - 1; i++) rt.spawn([&] { busy.pass(); });
     busy.await_arrivals(workers - 1);
