@@ -40,7 +40,7 @@ class inbox {
     std::uint64_t position = tail_.next.load(std::memory_order_relaxed);
     for (;;) {
       cell& c = tail_.cells.at(position);
-      const std::int64_t turn = distance(c.sequence.load(std::memory_order_acquire), position);
+      const std::int64_t turn = distance(sequence_to_write(c, position), position);
       if (turn < 0) return false;
       if (turn > 0) {
         position = tail_.next.load(std::memory_order_relaxed);
@@ -126,6 +126,13 @@ class inbox {
     atomic_of<T> item;  // thieves look at it before they take it
   };
 
+  // The cell's line comes from whoever has taken an item there last. With a load it would come twice, to be read and
+  // to be written.
+  static std::uint64_t sequence_to_write(cell& c, std::uint64_t expected) {
+    std::uint64_t seen = expected;
+    c.sequence.compare_exchange_strong(seen, expected, std::memory_order_acquire, std::memory_order_relaxed);
+    return seen;
+  }
   static std::int64_t distance(std::uint64_t to, std::uint64_t from) { return static_cast<std::int64_t>(to - from); }
 
   struct ring {

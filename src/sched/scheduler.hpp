@@ -61,6 +61,9 @@ struct alignas(cache_line_bytes) slot_queues {
   rng random;                // where it sends tasks to
   frame* running = nullptr;  // what the thread is executing
   std::uint32_t turns = 0;   // under queues::nodes: tasks without affinity that it has sent
+  // Since published(): a task that is much the same on every node, or the first in a queue. Written with each task that
+  // it sends, so not beside what others read.
+  bool has_news = false;
   deque<ready_task> normal;
   std::int64_t batch_end = 0;    // workers: what lies before it in `normal` was taken together from a guest
   deque<ready_task> urgent{64};  // priority::high
@@ -72,7 +75,6 @@ struct alignas(cache_line_bytes) slot_queues {
   std::unique_ptr<surroundings> sees;
   beside_idle beside;                         // what it sees of others while it runs tasks
   witness* seen_by = nullptr;
-  bool has_news = false;  // since published(): a task that is much the same on every node, or the first in a queue
   atomic<bool> rests{false};                  // sleeps, or looks again only later
   atomic<bool> searching{true};               // has run out of tasks since; others may look
   bool took_required = false;                 // the last time that it asked: something else comes next

@@ -62,8 +62,10 @@ class sleep_control {
   // be used after a push to its inbox, and when the scope it waits for is complete. Not asleep: a fence and one load.
   bool wake(int worker) {
     Atomics::fence(std::memory_order_seq_cst);
-    return claim(worker);
+    return wake_fenced(worker);
   }
+  // The same, if the caller has passed such a fence since it published. Not asleep: one load.
+  bool wake_fenced(int worker) { return claim(worker); }
 
   // Wakes one sleeper of the workers begin <= w < end; returns whether there was one. Whether somebody is searching
   // does not matter.
