@@ -281,11 +281,12 @@ bool scheduler::push_to_worker(slot_queues& self, ready_task t, int target) {
   if ((charges_ && offers_.offer(target)) || t.hint().bytes() == 0) self.has_news = true;
   // Orders the push before the look at who sleeps (src/sched/README.md, "publish against sleep").
   atomic_fence(std::memory_order_seq_cst);
-  // Its own word changes when it falls asleep. The count of sleepers is in a line that all who look for work write.
-  if (sleep.wake_fenced(target)) return true;
-  // It is awake: a mate of its node may take the task, and failing that anybody who has nothing to do.
   const std::vector<int>& mates = workers_of_node(node_of_worker(target));
-  if (mates.size() > 1 && sleep.sleeping() > 0) {
+  if (mates.size() == 1) {
+    // All who look for work write the line with the count of sleepers; its own word is nobody else's.
+    sleep.wake_fenced(target);
+  } else if (sleep.sleeping() > 0 && !sleep.wake_fenced(target)) {
+    // It does not sleep: a mate of its node may take the task.
     for (int w : mates)
       if (sleep.wake_fenced(w)) break;
   }

@@ -61,8 +61,8 @@ struct alignas(cache_line_bytes) slot_queues {
   rng random;                // where it sends tasks to
   frame* running = nullptr;  // what the thread is executing
   std::uint32_t turns = 0;   // under queues::nodes: tasks without affinity that it has sent
-  // Since published(): a task that is much the same on every node, or the first in a queue. Written with each task that
-  // it sends, so not beside what others read.
+  // Since published(): a task that is much the same on every node, or the first in a queue. Written about as often as
+  // tasks are sent, so not beside what others read.
   bool has_news = false;
   deque<ready_task> normal;
   std::int64_t batch_end = 0;    // workers: what lies before it in `normal` was taken together from a guest
