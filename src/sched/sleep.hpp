@@ -234,8 +234,11 @@ class sleep_control {
 
   // True: everybody rests now. Who calls this looks at all queues afterwards.
   bool begin_rest(int worker, bool may_lend) { return falls_asleep(word_of(worker), may_lend ? asleep : waiting); }
-  // Its own thread is busy or searching, and does not spin.
-  bool is_awake(int worker) const { return is(word_of(worker).load(std::memory_order_relaxed), awake); }
+  // Its own thread is busy or searching, or spins: it runs, or would.
+  bool is_awake(int worker) const {
+    const std::uint32_t now = word_of(worker).load(std::memory_order_relaxed);
+    return is(now, awake) || is(now, spinning);
+  }
   bool is_resting(int worker) const { return rests(word_of(worker).load(std::memory_order_relaxed)); }
   // It is searching, whoever ended its rest. Nothing is to borrow its place.
   void end_rest(int worker) {
