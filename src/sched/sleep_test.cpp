@@ -79,6 +79,19 @@ TEST(sleep, wake_wakes_that_worker) {
   EXPECT_EQ(s.sleeping(), 0);
 }
 
+TEST(sleep, who_spins_is_awake_until_its_place_is_borrowed) {
+  sleep_control<> s(1);
+  EXPECT_TRUE(s.is_awake(0));
+  s.start_searching();
+  s.start_spinning(0);
+  EXPECT_TRUE(s.is_awake(0));
+  EXPECT_EQ(s.borrow(0, 0, 1), 0);
+  EXPECT_FALSE(s.is_awake(0)) << "the CPU is not its own thread's now";
+  s.hand_over(0);
+  s.stop_spinning(0, [] { return true; });
+  EXPECT_TRUE(s.is_awake(0));
+}
+
 TEST(sleep, publishing_wakes_one_and_relies_on_it) {
   sleep_control<> s(2);
   atomic<bool> go{false};
