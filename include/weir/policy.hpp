@@ -33,6 +33,7 @@ namespace flow {
 class user_places;
 }
 namespace place {
+class data_balance;
 class window_builder;
 }
 
@@ -231,6 +232,7 @@ class policy {
     int index;                 // its worker, or, of a thread of the program, a number above those
     int node;                  // -1: unknown
     detail::frame* running;    // the task it is executing, or null
+    const place::data_balance* balance = nullptr;  // weir's own; null: data stay where they are
   };
   // What has happened. By the worker that it happened to.
   struct event {

@@ -16,8 +16,9 @@ inline bool is_updated(const access& a) {
 // What an input weighs for where its task should run: an update writes its bytes back where they are, too.
 inline std::uint64_t moved_bytes(const access& a) { return is_updated(a) ? 2 * a.bytes : a.bytes; }
 
-template <class BytesOf, class F>
-void visit_data_inputs(frame* t, BytesOf&& bytes_of, F&& f) {
+// Calls f(bytes, node, access).
+template <class F>
+void for_each_data_input(frame* t, F&& f) {
   const bool names_others = names_user_memory(t);
   for (unsigned i = 0; i < t->accesses; i++) {
     access& a = *t->access_at(i);
@@ -25,9 +26,11 @@ void visit_data_inputs(frame* t, BytesOf&& bytes_of, F&& f) {
       continue;
     switch (a.kind()) {
       case waiter_kind::read:
-      case waiter_kind::update: f(bytes_of(a), static_cast<int>(a.source->node)); break;
+      case waiter_kind::update: f(std::uint64_t{a.bytes}, static_cast<int>(a.source->node), a); break;
       case waiter_kind::window:
-        a.window->for_each_piece([&](const stream_window::piece& p) { f(p.bytes, static_cast<int>(p.source->node)); });
+        a.window->for_each_piece([&](const stream_window::piece& p) {
+          f(std::uint64_t{p.bytes}, static_cast<int>(p.source->node), a);
+        });
         break;
       default: break;  // skips read nothing
     }
@@ -43,15 +46,16 @@ void for_each_user_input(const whereabouts& known, frame* t, F&& f) {
 
 template <class F>
 void for_each_input(const whereabouts& known, frame* t, F&& f) {
-  visit_data_inputs(
-      t, [](const access& a) { return std::uint64_t{a.bytes}; }, f);
+  for_each_data_input(t, [&](std::uint64_t bytes, int node, const access&) { f(bytes, node); });
   for_each_user_input(known, t, f);
 }
-// With moved_bytes(). User memory that is written is here, too: new versions will lie where the task runs, but that
+// As moved_bytes(). User memory that is written is here, too: new versions will lie where the task runs, but that
 // stays where it is.
 template <class F>
 void for_each_moved_input(const whereabouts& known, frame* t, F&& f) {
-  visit_data_inputs(t, moved_bytes, f);
+  for_each_data_input(t, [&](std::uint64_t bytes, int node, const access& a) {
+    f(is_updated(a) ? 2 * bytes : bytes, node);
+  });
   for_each_user_part(known, t, [&](std::uint64_t bytes, int node, bool reads, bool writes) {
     f(reads && writes ? 2 * bytes : bytes, node);
   });

@@ -2,6 +2,7 @@
 #include "place/by_inputs.hpp"
 
 #include "place/byte_tally.hpp"
+#include "place/data_balance.hpp"
 
 namespace weir::place {
 namespace {
@@ -54,30 +55,45 @@ inputs_place cheapest_with_user_memory(const policy_machine& m, int own_node, co
   return {node, false, bytes_read_on(node, task)};
 }
 
+// Of what a task reads, or also writes there: the share that it is to follow. What a group shares does not move.
+double belonging(const policy::asker& who, const flow::frame& task, const flow::access& a, int node) {
+  if (who.balance == nullptr || a.kind() != flow::waiter_kind::update) return 1;
+  return who.balance->belonging(a.bytes, node, *task.ops);
+}
+
+// `main` alone says where.
+bool decides(const flow::access* main, const policy::asker& who, const flow::frame& task) {
+  return main != nullptr && (task.accesses == 1 || belonging(who, task, *main, main->source->node) == 1);
+}
+
 }  // namespace
 
 // Where two inputs lie on two nodes, and neither is larger, the task stays where the last one was written, which is in
 // that worker's caches.
 //
 // What is updated in place counts twice. The paper's tasks write new versions, which follow them; an update's bytes
-// are written where they are.
+// are written where they are. But where updates move with their tasks, and a node holds more than its share of all
+// data, only that share of them counts, as if it had been decided which ones are to stay: to bring the others to
+// where the rest of a task's inputs are costs nothing that would not have to be paid anyway.
 //
 // Where one input has more than half of the bytes its node is the cheapest, whatever the rest, on any machine whose
 // costs obey the triangle inequality: going elsewhere costs more for that half than it can save for the other.
-inputs_place cheapest_for_inputs(const policy_machine& m, int own_node, const task_view& task,
+inputs_place cheapest_for_inputs(const policy_machine& m, const policy::asker& who, const task_view& task,
                                  std::uint64_t push_threshold_bytes) {
-  if (flow::names_user_memory(&task.frame())) [[unlikely]]
-    return cheapest_with_user_memory(m, own_node, task, push_threshold_bytes);
-  const weighed_inputs all = weigh(task.frame());
+  flow::frame& f = task.frame();
+  if (flow::names_user_memory(&f)) [[unlikely]]
+    return cheapest_with_user_memory(m, who.node, task, push_threshold_bytes);
+  const weighed_inputs all = weigh(f);
   if (all.bytes < push_threshold_bytes || all.bytes == 0) return {policy::here, all.bytes == 0, 0};
-  if (all.main != nullptr) {
+  if (decides(all.main, who, f)) {
     const int node = all.main->source->node;
     if (node >= 0 && m.has_worker[static_cast<std::size_t>(node)]) return {node, false, all.main->bytes};
   }
   byte_tally tally;
-  flow::for_each_moved_input(nullptr, &task.frame(),
-                             [&](std::uint64_t bytes, int node) { tally.add(bytes, node, 1); });
-  const int node = tally.cheapest_node(m, own_node, false);
+  flow::for_each_data_input(&f, [&](std::uint64_t bytes, int node, const flow::access& a) {
+    tally.add(flow::is_updated(a) ? 2 * bytes : bytes, node, belonging(who, f, a, node));
+  });
+  const int node = tally.cheapest_node(m, who.node, false);
   return {node, false, bytes_read_on(node, task)};
 }
 

@@ -53,16 +53,9 @@ void task_window::place(std::size_t i, int node) {
 void task_window::keep_from(std::size_t i) { kept_from_ = cut_ ? size() : std::clamp<std::size_t>(i, 1, size()); }
 
 void task_view::visit_inputs(void (*f)(void*, const part&), void* to) const {
-  bool updated = false;
-  flow::visit_data_inputs(
-      frame_,
-      [&](const flow::access& a) {
-        updated = flow::is_updated(a);
-        return std::uint64_t{a.bytes};
-      },
-      [&](std::uint64_t bytes, int node) {
-        f(to, {bytes, node, updated});
-      });
+  flow::for_each_data_input(frame_, [&](std::uint64_t bytes, int node, const flow::access& a) {
+    f(to, {bytes, node, flow::is_updated(a)});
+  });
   flow::for_each_user_input({regions_, found_}, frame_,
                             [&](std::uint64_t bytes, int node) { f(to, {bytes, node, false}); });
 }

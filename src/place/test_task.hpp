@@ -133,6 +133,11 @@ class test_view {
     regions_ = &r;
     return *this;
   }
+  // How evenly data lie, for what is asked from here on.
+  test_view& balanced_by(const data_balance& b) {
+    balance_ = &b;
+    return *this;
+  }
   test_view& without_worker(int node) {
     has_worker_[static_cast<std::size_t>(node)] = 0;
     list_workers();
@@ -154,7 +159,7 @@ class test_view {
     }
     atomic<bool> said{false};
     const policy::wish w =
-        place::ask(*found->second.object, seen_, task_view(*task, regions_), {worker_, node_, running}, said);
+        place::ask(*found->second.object, seen_, task_view(*task, regions_), {worker_, node_, running, balance_}, said);
     EXPECT_FALSE(said.load(std::memory_order_relaxed));
     return w;
   }
@@ -188,6 +193,7 @@ class test_view {
   std::vector<char> has_worker_;
   policy_machine seen_;
   const memory::regions* regions_ = nullptr;
+  const data_balance* balance_ = nullptr;
   std::string parameters_;
   std::map<std::string, chosen> policies_;
   int node_, worker_ = 0;

@@ -64,8 +64,7 @@ class scheduler::view final : public surroundings {
   std::uint64_t finished(int slot) const override { return all_.slot(slot).finished.read(); }
   pace pace_of(int slot) const override { return all_.pace_of(all_.slot(slot)); }
   bool holds_as_much(int node, int as_node) const override {
-    const memory::pools* const data = all_.moving_data_;
-    return data != nullptr && data->live_bytes() != 0 && data->live_bytes(node) >= data->live_bytes(as_node);
+    return all_.balance_ && all_.balance_->holds_as_much(node, as_node);
   }
   int place_of(int slot) const override { return all_.slot(slot).place.load(std::memory_order_relaxed); }
 
@@ -154,7 +153,7 @@ void scheduler::set_memory_of_data(flow::shared& s) {
   s.moves_updates = true;
   s.ns_per_byte = costs_.ns_per_byte();
   s.nodes = machine_.node_count();
-  moving_data_ = &s.buffers;
+  balance_.emplace(s.buffers, seen_, costs_.ns_per_byte());
 }
 
 // What costs more elsewhere is noted for thieves.
@@ -177,8 +176,8 @@ policy::wish scheduler::place(slot_queues& self, frame* f) {
 policy::wish scheduler::wished(slot_queues& self, frame* f, const flow::user_places* found) {
   if (f->affinity >= 0) return f->affinity;
   if (!policy_.places) return policy::here;
-  return place::ask(*policy_.object, seen_, task_view(*f, user_memory_, found), {self.index, self.node, self.running},
-                    said_);
+  const policy::asker who{self.index, self.node, self.running, balance_ ? &*balance_ : nullptr};
+  return place::ask(*policy_.object, seen_, task_view(*f, user_memory_, found), who, said_);
 }
 
 bool scheduler::wake_one_of_node(int node) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "machine/machine.hpp"
+#include "place/data_balance.hpp"
 #include "place/place.hpp"
 #include "sched/beside_idle.hpp"
 #include "sched/counter.hpp"
@@ -29,6 +30,7 @@
 #include <array>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -339,7 +341,7 @@ class scheduler {
   const bool charges_;     // tasks are placed, and thieves of other nodes weigh what it costs to take them
   const move_costs costs_;
   const hunting_ground ground_;
-  const memory::pools* moving_data_ = nullptr;  // null: data stay where they are
+  std::optional<place::data_balance> balance_;  // none: data stay where they are
   std::uint64_t (*clock_ns_)() = nullptr;
   memory::regions* user_memory_ = nullptr;  // null: one node, or nobody keeps where it lies
   std::vector<atomic<slot_queues*>> slots_;

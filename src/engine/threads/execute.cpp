@@ -321,9 +321,8 @@ void engine::count_bytes(slot& s, frame* f) {
       by_class[0].add(bytes);  // the system does not tell: first touch by this very task, as far as anybody knows
     }
   };
-  flow::visit_data_inputs(
-      f, [](const flow::access& a) { return std::uint64_t{a.bytes}; },
-      [&](std::uint64_t bytes, int node) { count(s.read_bytes, bytes, node); });
+  flow::for_each_data_input(
+      f, [&](std::uint64_t bytes, int node, const flow::access&) { count(s.read_bytes, bytes, node); });
   flow::for_each_data_output(f, [&](std::uint64_t bytes, int node) { count(s.written_bytes, bytes, node); });
   if (!flow::names_user_memory(f)) [[likely]]
     return;
