@@ -67,10 +67,10 @@ class task_view {
   };
 
   // `known`: where the program's own memory lies; null: nobody keeps that. `found`: what of it was looked up for this
-  // task; null: nothing yet.
+  // task; null: nothing yet. `balance`: how evenly data lie; null: they stay where they are.
   explicit task_view(detail::frame& f, const memory::regions* known = nullptr,
-                     const flow::user_places* found = nullptr)
-      : frame_(&f), regions_(known), found_(found) {}
+                     const flow::user_places* found = nullptr, const place::data_balance* balance = nullptr)
+      : frame_(&f), regions_(known), found_(found), balance_(balance) {}
   const char* name() const { return frame_->display_name(); }
   int priority() const { return frame_->priority; }
   bool has_data() const { return !frame_->has_no_data(); }
@@ -94,6 +94,7 @@ class task_view {
   detail::frame& frame() const { return *frame_; }             // weir's own
   const memory::regions* regions() const { return regions_; }  // likewise
   const flow::user_places* found() const { return found_; }    // likewise
+  const place::data_balance* balance() const { return balance_; }  // likewise
 
  private:
   template <class F>
@@ -106,6 +107,7 @@ class task_view {
   detail::frame* frame_;
   const memory::regions* regions_;
   const flow::user_places* found_;
+  const place::data_balance* balance_;
 };
 
 // Tasks that wait until a policy has seen them together, in the order in which they were created, with what they have
@@ -232,7 +234,6 @@ class policy {
     int index;                 // its worker, or, of a thread of the program, a number above those
     int node;                  // -1: unknown
     detail::frame* running;    // the task it is executing, or null
-    const place::data_balance* balance = nullptr;  // weir's own; null: data stay where they are
   };
   // What has happened. By the worker that it happened to.
   struct event {

@@ -2,7 +2,6 @@
 #include "place/by_inputs.hpp"
 
 #include "place/byte_tally.hpp"
-#include "place/data_balance.hpp"
 
 namespace weir::place {
 namespace {
@@ -55,15 +54,17 @@ inputs_place cheapest_with_user_memory(const policy_machine& m, int own_node, co
   return {node, false, bytes_read_on(node, task)};
 }
 
-// Of what a task reads, or also writes there: the share that it is to follow. What a group shares does not move.
-double belonging(const policy::asker& who, const flow::frame& task, const flow::access& a, int node) {
-  if (who.balance == nullptr || a.kind() != flow::waiter_kind::update) return 1;
-  return who.balance->belonging(a.bytes, node, *task.ops);
+// Of what a task reads, or also writes there: the share that belongs there. What a group shares does not move.
+double belonging(const task_view& task, const flow::access& a, int node) {
+  if (task.balance() == nullptr || a.kind() != flow::waiter_kind::update) return 1;
+  return task.balance()->belonging(a.source->bytes, node, *task.frame().ops);
 }
 
-// `main` alone says where.
-bool decides(const flow::access* main, const policy::asker& who, const flow::frame& task) {
-  return main != nullptr && (task.accesses == 1 || belonging(who, task, *main, main->source->node) == 1);
+// It has more than half of all bytes, as far as they belong where they are.
+bool decides(const weighed_inputs& all, const task_view& task) {
+  if (all.main == nullptr) return false;
+  const double most = static_cast<double>(flow::moved_bytes(*all.main));
+  return belonging(task, *all.main, all.main->source->node) * most > static_cast<double>(all.bytes) - most;
 }
 
 }  // namespace
@@ -72,28 +73,27 @@ bool decides(const flow::access* main, const policy::asker& who, const flow::fra
 // that worker's caches.
 //
 // What is updated in place counts twice. The paper's tasks write new versions, which follow them; an update's bytes
-// are written where they are. But where updates move with their tasks, and a node holds more than its share of all
-// data, only that share of them counts, as if it had been decided which ones are to stay: to bring the others to
-// where the rest of a task's inputs are costs nothing that would not have to be paid anyway.
+// are written where they are. But updates of data move with tasks that are long enough. So on a node that holds too
+// much they count only as far as they belong there, and their task goes to the rest of what it reads: to bring them
+// there is no loss, for as many have to leave. Not of tasks that also name the program's own memory.
 //
 // Where one input has more than half of the bytes its node is the cheapest, whatever the rest, on any machine whose
 // costs obey the triangle inequality: going elsewhere costs more for that half than it can save for the other.
-inputs_place cheapest_for_inputs(const policy_machine& m, const policy::asker& who, const task_view& task,
+inputs_place cheapest_for_inputs(const policy_machine& m, int own_node, const task_view& task,
                                  std::uint64_t push_threshold_bytes) {
-  flow::frame& f = task.frame();
-  if (flow::names_user_memory(&f)) [[unlikely]]
-    return cheapest_with_user_memory(m, who.node, task, push_threshold_bytes);
-  const weighed_inputs all = weigh(f);
+  if (flow::names_user_memory(&task.frame())) [[unlikely]]
+    return cheapest_with_user_memory(m, own_node, task, push_threshold_bytes);
+  const weighed_inputs all = weigh(task.frame());
   if (all.bytes < push_threshold_bytes || all.bytes == 0) return {policy::here, all.bytes == 0, 0};
-  if (decides(all.main, who, f)) {
+  if (decides(all, task)) {
     const int node = all.main->source->node;
     if (node >= 0 && m.has_worker[static_cast<std::size_t>(node)]) return {node, false, all.main->bytes};
   }
   byte_tally tally;
-  flow::for_each_data_input(&f, [&](std::uint64_t bytes, int node, const flow::access& a) {
-    tally.add(flow::is_updated(a) ? 2 * bytes : bytes, node, belonging(who, f, a, node));
+  flow::for_each_data_input(&task.frame(), [&](std::uint64_t bytes, int node, const flow::access& a) {
+    tally.add(flow::is_updated(a) ? 2 * bytes : bytes, node, belonging(task, a, node));
   });
-  const int node = tally.cheapest_node(m, who.node, false);
+  const int node = tally.cheapest_node(m, own_node, false);
   return {node, false, bytes_read_on(node, task)};
 }
 

@@ -22,9 +22,9 @@ struct inputs_place {
   std::uint64_t bytes = 0;  // that lie there
 };
 // Of the program's own memory what is written counts as an input, for it stays where it is: O(chunks of it), some ns
-// each. Of data: O(inputs) and, if none of them has more than half of all bytes, or that one is to leave its node
+// each. Of data: O(inputs) and, if none of them has more than half of all bytes, as far as they belong where they are
 // (data_balance), O(nodes x nodes touched).
-inputs_place cheapest_for_inputs(const policy_machine&, const policy::asker&, const task_view& task,
+inputs_place cheapest_for_inputs(const policy_machine&, int own_node, const task_view& task,
                                  std::uint64_t push_threshold_bytes);
 
 }  // namespace weir::place

@@ -62,6 +62,13 @@ TEST_F(uneven_data, belong_where_they_are_up_to_the_share_of_their_node) {
   EXPECT_EQ(belongs(0), 1);
 }
 
+TEST_F(uneven_data, are_not_told_from_even_ones_by_less_than_the_counts_are_off) {
+  fill(0, 1);  // 64 KiB for each of four workers; three quarters of that are beyond the share
+  EXPECT_EQ(belongs(0), 1);
+  fill(0, 1);
+  EXPECT_LT(belongs(0), 1);
+}
+
 TEST_F(uneven_data, stay_with_tasks_that_are_too_short_to_bring_them) {
   fill(0, 6);
   EXPECT_EQ(belongs(0, bytes - 1), 1);
@@ -69,16 +76,40 @@ TEST_F(uneven_data, stay_with_tasks_that_are_too_short_to_bring_them) {
   EXPECT_EQ(belongs(0, 0), 1) << "none has run yet";
 }
 
+TEST_F(uneven_data, belong_to_nodes_by_their_workers) {
+  view.with_workers({0, 0, 0, 1});
+  const data_balance of_four(shared.buffers, view.seen(), std::vector<double>(nodes * nodes, 1.0));
+  detail::task_ops ops(nullptr, nullptr);
+  ops.note(detail::task_length::long_, long_ns);
+  fill(0, 6);
+  fill(1, 2);
+  EXPECT_EQ(of_four.belonging(bytes, 0, ops), 1);
+  fill(2, 8);
+  EXPECT_EQ(of_four.belonging(bytes, 0, ops), 1);
+  EXPECT_EQ(of_four.belonging(bytes, 2, ops), 1) << "nobody works there: it is read from afar in any case";
+}
+
+TEST_F(uneven_data, may_be_fewer_than_none) {
+  fill(0, 6);
+  memory::cache another(shared.buffers, 1);
+  while (!blocks.empty()) {
+    another.release(blocks.back(), much);
+    blocks.pop_back();
+  }
+  EXPECT_EQ(belongs(0), 1);
+}
+
 TEST_F(uneven_data, go_to_what_their_tasks_read) {
   const std::vector<part> update_and_input = {{bytes, 0, true}, {bytes, 2}};
-  const std::vector<part> update_and_two = {{bytes, 0, true}, {bytes, 2}, {bytes, 2}};
   EXPECT_EQ(wish_of(update_and_input).node, 0) << "no more than its share";
   fill(0, 6);
   EXPECT_EQ(wish_of(update_and_input).node, 2);
   EXPECT_EQ(wish_of(update_and_input).bytes, bytes);
-  EXPECT_EQ(wish_of(update_and_two).node, 2);
+  EXPECT_EQ(wish_of({{bytes, 0, true}, {bytes, 2}, {bytes, 2}}).node, 2);
+  EXPECT_EQ(wish_of({{bytes, 0, true}, {bytes / 4, 2}}).node, 0) << "so little draws nothing to it";
   EXPECT_EQ(wish_of(update_and_input, bytes - 1).node, 0) << "they stay there";
   EXPECT_EQ(wish_of({{bytes, 0, true}}).node, 0) << "nothing else says where";
+  EXPECT_EQ(wish_of({{bytes, 0, true}}).bytes, bytes);
   EXPECT_EQ(wish_of({{bytes, 0, true}, {bytes, 0}}).node, 0);
   EXPECT_EQ(wish_of({{bytes, 2, true}, {bytes, 0}}).node, 2) << "nothing leaves a node that has less";
   EXPECT_EQ(wish_of({{2 * bytes, 0}, {bytes, 2}}).node, 0) << "what is read stays";

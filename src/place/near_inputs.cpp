@@ -52,7 +52,7 @@ void near_inputs::begin(const policy_machine& m) {
 }
 
 policy::wish near_inputs::place(const task_view& task, const policy::asker& who) {
-  const inputs_place at = cheapest_for_inputs(*machine_, who, task, push_threshold_bytes_);
+  const inputs_place at = cheapest_for_inputs(*machine_, who.node, task, push_threshold_bytes_);
   return at.nothing_to_follow ? spread(task, who) : policy::wish(at.node, false, at.bytes);
 }
 

@@ -3,6 +3,7 @@
 
 #include "flow/flow.hpp"
 #include "machine/machine.hpp"
+#include "place/data_balance.hpp"
 #include "place/windows.hpp"
 
 #include <weir/policy.hpp>

@@ -59,6 +59,7 @@ class test_task {
       }
       flow::version& read = sources_[i].left_behind;
       read.node = static_cast<std::int16_t>(inputs[i].node);
+      read.bytes = inputs[i].bytes;
       read.waiters.store(flow::version::published_mark(), std::memory_order_relaxed);
       read.frame_offset = static_cast<std::uint32_t>(reinterpret_cast<char*>(&read) -
                                                      reinterpret_cast<char*>(&sources_[i].producer));
@@ -159,7 +160,8 @@ class test_view {
     }
     atomic<bool> said{false};
     const policy::wish w =
-        place::ask(*found->second.object, seen_, task_view(*task, regions_), {worker_, node_, running, balance_}, said);
+        place::ask(*found->second.object, seen_, task_view(*task, regions_, nullptr, balance_),
+                   {worker_, node_, running}, said);
     EXPECT_FALSE(said.load(std::memory_order_relaxed));
     return w;
   }

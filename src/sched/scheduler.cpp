@@ -176,8 +176,8 @@ policy::wish scheduler::place(slot_queues& self, frame* f) {
 policy::wish scheduler::wished(slot_queues& self, frame* f, const flow::user_places* found) {
   if (f->affinity >= 0) return f->affinity;
   if (!policy_.places) return policy::here;
-  const policy::asker who{self.index, self.node, self.running, balance_ ? &*balance_ : nullptr};
-  return place::ask(*policy_.object, seen_, task_view(*f, user_memory_, found), who, said_);
+  const task_view task(*f, user_memory_, found, balance_ ? &*balance_ : nullptr);
+  return place::ask(*policy_.object, seen_, task, {self.index, self.node, self.running}, said_);
 }
 
 bool scheduler::wake_one_of_node(int node) {

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "machine/machine.hpp"
-#include "place/data_balance.hpp"
 #include "place/place.hpp"
 #include "sched/beside_idle.hpp"
 #include "sched/counter.hpp"

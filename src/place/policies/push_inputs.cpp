@@ -14,7 +14,7 @@ class push_inputs final : public policy {
         push_threshold_bytes_(p.bytes("threshold", usual_push_threshold_bytes, push_threshold_meaning)) {}
   memory outputs() const override { return outputs_; }
   wish place(const task_view& task, const asker& who) override {
-    const inputs_place at = cheapest_for_inputs(machine(), who, task, push_threshold_bytes_);
+    const inputs_place at = cheapest_for_inputs(machine(), who.node, task, push_threshold_bytes_);
     return {at.node, false, at.bytes};
   }
 
