@@ -1,5 +1,6 @@
 // A task goes to the node from which its inputs are cheapest to read, and those without inputs to the nodes in turn:
-// what local does, and auto where it has no plan. policies/local.cpp says where that is from.
+// what local does, and auto where it has no plan. policies/local.cpp says where that is from. What is to leave an
+// overfull node counts less (by_inputs.cpp).
 #pragma once
 
 #include "place/dealing.hpp"
