@@ -213,6 +213,31 @@ TEST(planning_in_a_simulation, is_done_near_the_creator) {
   EXPECT_LT(3 * from_afar, windows) << "of " << windows;  // 2 of 5 by whoever comes first
 }
 
+// All of them lie on one node, 2 MiB. Tasks that read what node 3 has just made begin there, and not where their update
+// is: it is brought to them. Tasks on data of which each node has its share go to their update.
+TEST(updates_in_a_simulation, leave_an_overfull_node_for_what_their_tasks_read) {
+  const machine::description four = machine::synthetic(4, 1);
+  for (const bool uneven : {true, false}) {
+    program p;
+    p.data_have_values = uneven;
+    p.datum_bytes.assign(uneven ? 513 : 2, 4096);
+    const auto add = [&](const task& t) {
+      p.creates.push_back(static_cast<int>(p.tasks.size()));
+      p.tasks.push_back(t);
+    };
+    if (!uneven) add({.ns = 50'000, .out = {1}, .affinity = 0});
+    add({.ns = 50'000, .in = {}, .out = {0}, .affinity = 3});
+    add({.ns = 50'000, .in = {0}, .inout = {1}});
+    simulation s(four, {0, 1, 2, 3}, "auto", p);
+    int last_ran_on = -1;
+    s.begins = [&](int t, int worker, std::uint64_t) {
+      if (t == p.creates.back()) last_ran_on = worker;
+    };
+    s.run();
+    EXPECT_EQ(last_ran_on, uneven ? 3 : 0);
+  }
+}
+
 class iterations : public ::testing::TestWithParam<std::string> {};
 
 // Tasks that are recognised, in no order with those that wait in windows.
