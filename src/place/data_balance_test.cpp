@@ -30,14 +30,18 @@ struct uneven_data : testing::Test {
   void fill(int node, int times) {
     for (int i = 0; i < times; i++) blocks.push_back(cache.allocate(much, node));
   }
-  double belongs(int node, std::uint64_t typical_ns = long_ns) {
-    detail::task_ops ops(nullptr, nullptr);
+  // Of tasks that take so long.
+  static void note(const detail::task_ops& ops, std::uint64_t typical_ns) {
     ops.typical_ns.store(static_cast<std::uint32_t>(typical_ns), std::memory_order_relaxed);
+  }
+  double belongs(int node, std::uint64_t typical_ns = long_ns) {
+    const detail::task_ops ops(nullptr, nullptr);
+    note(ops, typical_ns);
     return balance.belonging(bytes, node, ops);
   }
   policy::wish wish_of(const std::vector<part>& inputs, std::uint64_t typical_ns = long_ns) {
-    detail::task_ops ops(nullptr, nullptr);
-    ops.typical_ns.store(static_cast<std::uint32_t>(typical_ns), std::memory_order_relaxed);
+    const detail::task_ops ops(nullptr, nullptr);
+    note(ops, typical_ns);
     test_task t(inputs, {});
     return view.ask_wish("local", t.of_function(ops).get());
   }
@@ -79,8 +83,8 @@ TEST_F(uneven_data, stay_with_tasks_that_are_too_short_to_bring_them) {
 TEST_F(uneven_data, belong_to_nodes_by_their_workers) {
   view.with_workers({0, 0, 0, 1});
   const data_balance of_four(shared.buffers, view.seen(), std::vector<double>(nodes * nodes, 1.0));
-  detail::task_ops ops(nullptr, nullptr);
-  ops.note(detail::task_length::long_, long_ns);
+  const detail::task_ops ops(nullptr, nullptr);
+  note(ops, long_ns);
   fill(0, 6);
   fill(1, 2);
   EXPECT_EQ(of_four.belonging(bytes, 0, ops), 1);
