@@ -11,7 +11,7 @@
 
 namespace weir::place {
 
-// By any thread. Memory is that of all versions; what is counted may be off by some KiB a thread
+// By any thread. Memory is that of all versions; what is counted may be off by 64 KiB a thread
 // (memory::pools::count_precision_bytes), and be negative.
 class data_balance {
  public:
@@ -35,7 +35,7 @@ class data_balance {
     return memory_.live_bytes() != 0 && memory_.live_bytes(node) >= memory_.live_bytes(as_node);
   }
   // Of data of this size on `node`, which tasks like `ops` update: the share that belongs there. 1, unless the node
-  // holds more than its workers' share of all data, by more than the counts may be off, and such a task brings them to
+  // holds more than its workers' share of all data, by more than their counts may be off, and such a task brings them to
   // wherever it runs; then that share over what the node holds.
   //
   // Short tasks cost no look at the counters, which change as data come and go, every 64 KiB.
