@@ -35,8 +35,8 @@ class data_balance {
     return memory_.live_bytes() != 0 && memory_.live_bytes(node) >= memory_.live_bytes(as_node);
   }
   // Of data of this size on `node`, which tasks like `ops` update: the share that belongs there. 1, unless the node
-  // holds more than its workers' share of all data, by more than their counts may be off, and such a task brings them to
-  // wherever it runs; then that share over what the node holds.
+  // holds more than its workers' share of all data, by more than their counts may be off, and such a task brings them
+  // to wherever it runs; then that share over what the node holds.
   //
   // Short tasks cost no look at the counters, which change as data come and go, every 64 KiB.
   double belonging(std::uint64_t bytes, int node, const detail::task_ops& ops) const {
