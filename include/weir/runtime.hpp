@@ -161,8 +161,8 @@ class runtime {
                   "std::move, or capture a reference, as in run([&f] { f(); })");
     scope s(*this);
     if constexpr (takes_scope && kept)
-      s.spawn([&s, program = program_type(std::forward<F>(body))]() mutable { program(s); });
-    else if constexpr (callable && kept) s.spawn(std::forward<F>(body));
+      s.spawn_control_program([&s, program = program_type(std::forward<F>(body))]() mutable { program(s); });
+    else if constexpr (callable && kept) s.spawn_control_program(std::forward<F>(body));
     s.wait_for_workers(takes_scope);
   }
   template <class Call = void>

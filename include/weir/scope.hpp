@@ -69,6 +69,13 @@ class scope {
   void end_ranges() noexcept;
   template <class WaitFor>
   void wait_by(WaitFor&&);
+  // Of runtime::run(): a task that the calling thread does not execute, unless it is a worker.
+  template <class F>
+  void spawn_control_program(F&& program) {
+    static constexpr task_options none;
+    detail::spawn_tuple<&detail::submit_control_program>(
+        *runtime_, &state_, none, std::forward_as_tuple(std::forward<F>(program)), std::index_sequence<>());
+  }
   // In no task the calling thread executes nothing meanwhile. `for_others`: than one task without data.
   void wait_for_workers(bool for_others);
 

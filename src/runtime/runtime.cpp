@@ -108,6 +108,7 @@ frame* create_frame(runtime_state& rt, scope_state* scope, const task_ops* ops, 
 }
 void discard_frame(runtime_state& rt, frame* f) noexcept { rt.engine.discard(f); }
 void submit_frame(runtime_state& rt, frame* f) { rt.engine.submit(f); }
+void submit_control_program(runtime_state& rt, frame* f) { rt.engine.submit_control_program(f); }
 bool run_at_once(runtime_state& rt, scope_state* scope, const task_ops& ops, void (*run)(void*), void* body) {
   return rt.engine.run_at_once(scope, ops, run, body);
 }

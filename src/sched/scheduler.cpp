@@ -273,6 +273,16 @@ bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   return true;
 }
 
+bool scheduler::push_near(slot_queues& self, frame* f, int node, int worker) {
+  if (nodes_ < 2 || policy_.discipline == policy::queues::central || containers_ != nullptr) return false;
+  const std::vector<int>& workers = workers_of_node(node);
+  if (workers.empty()) return false;
+  const bool is_there = std::find(workers.begin(), workers.end(), worker) != workers.end();
+  constexpr std::uint64_t page_bytes = 4096;
+  const task_hint hint(page_bytes, f->ops->typical_ns.load(std::memory_order_relaxed));
+  return push_to_worker(self, ready_task(f, charges_ ? hint : task_hint()), is_there ? worker : workers.front());
+}
+
 bool scheduler::push_to_worker(slot_queues& self, ready_task t, int target) {
   slot_queues& its = slot(target);
   note_sender(self, t.task());

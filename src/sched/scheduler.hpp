@@ -151,6 +151,10 @@ class scheduler {
   // queue. False: it stays with `self`, which runs it next or keeps it with push_own(). Wakes workers of a node it
   // sent the task to, nobody else: call published() after a batch.
   bool route(slot_queues& self, frame* f) { return (routes_all_ || f->required) && route_elsewhere(self, f); }
+  // Sends a task without data to this worker, or to another one of the node if it is not of that. It is said to work on
+  // a page there, for nobody knows what it works on: so it is not taken by who happens to be awake elsewhere, before
+  // somebody there can have woken up. False: with this policy workers have no inboxes, or there is no room.
+  bool push_near(slot_queues& self, frame* f, int node, int worker);
   // What placement has noted. Where tasks are the same everywhere nothing is looked up, nor noted.
   task_hint hint_of(const frame* f) const { return charges_ && !f->has_no_data() ? task_hint(f->hint) : task_hint(); }
   // If there is no memory for a longer queue, the task goes where everybody looks who has nothing to do.

@@ -5,10 +5,12 @@
 #include "guest_machine.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <set>
+#include <thread>
 
 namespace weir::guest_test {
 namespace {
@@ -63,6 +65,27 @@ TEST(Machine, WorkersRunOnTheirNodesCpus) {
   rt.wait();
   EXPECT_EQ(wrong, 0);
   for (int node : nodes_with_cpus()) EXPECT_EQ(tasks[static_cast<std::size_t>(node)], 20) << "node " << node;
+}
+
+// What its caller has written lies there. Workers sleep before each, so that only the one that is told comes.
+TEST(Machine, ControlProgramsBeginOnTheirCallersNode) {
+  constexpr int runs = 10;
+  runtime rt;
+  for (const int node : nodes_with_cpus()) {
+    int there = 0, ran = 0;
+    std::thread caller([&] {
+      const int cpu = host().nodes[static_cast<std::size_t>(node)].cpus.front();
+      const int os_cpu = host().cpus[static_cast<std::size_t>(cpu)].os_index;
+      if (!os::set_affinity_of_this_thread({os_cpu})) return;  // a narrow cpuset
+      for (int i = 0; i < runs; i++) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        rt.run([&] { there += this_task::node() == node ? 1 : 0; });
+        ran++;
+      }
+    });
+    caller.join();
+    EXPECT_GE(there, ran / 2) << "of " << ran << ", node " << node;
+  }
 }
 
 // Many tasks of one output each, half of them bound to nodes in turn so that no node is left out.

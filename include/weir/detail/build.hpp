@@ -21,6 +21,7 @@ frame* create_frame(runtime_state&, scope_state*, const task_ops*, const task_op
 [[noreturn]] void throw_too_many_accesses(const task_options&, std::size_t accesses);
 void discard_frame(runtime_state&, frame*) noexcept;  // the closure could not be built
 void submit_frame(runtime_state&, frame*);            // matches the accesses; the frame belongs to the runtime now
+void submit_control_program(runtime_state&, frame*);  // of a task without accesses: runtime::run()'s, for a worker
 // A task without accesses, by its creator, there and then: run(body). False: not now, nothing has happened.
 bool run_at_once(runtime_state&, scope_state*, const task_ops&, void (*run)(void* body), void* body);
 
@@ -108,7 +109,7 @@ inline frame_size size_of_frame(const task_options& options, std::size_t version
   return {static_cast<std::uint32_t>(bytes), static_cast<std::uint16_t>(versions), static_cast<std::uint16_t>(accesses)};
 }
 
-template <class Tuple, std::size_t... I>
+template <void (*Submit)(runtime_state&, frame*) = &submit_frame, class Tuple, std::size_t... I>
 void spawn_tuple(runtime_state& rt, scope_state* scope, const task_options& options, Tuple&& args, std::index_sequence<I...>) {
   using tuple = std::remove_cvref_t<Tuple>;
   constexpr std::size_t n = sizeof...(I);
@@ -134,7 +135,7 @@ void spawn_tuple(runtime_state& rt, scope_state* scope, const task_options& opti
     (k->template note_size<I>(std::get<I>(args)), ...);
     [[maybe_unused]] cursor c(f, versions);
     (access_traits<std::remove_cvref_t<std::tuple_element_t<I, tuple>>>::put(c, std::get<I>(args)), ...);
-    submit_frame(rt, f);
+    Submit(rt, f);
   } catch (...) {
     closure_type::destroy(f);
     discard_frame(rt, f);

@@ -82,6 +82,9 @@ class engine {
   void discard(frame*) noexcept;
   void submit(frame*);
   void queue(frame*);  // as submit(), of a task without data, and it is not run at once
+  // As queue(), of a task that the calling thread waits for and does not execute: where that is on several nodes, which
+  // is where most of what it has written lies. In a task as submit().
+  void submit_control_program(frame*);
   // A task without data and options, by its creator; as create(), submit() and execute(). False: not now.
   bool run_at_once(scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
   // After something was released outside of tasks: what became ready by it is queued.
@@ -234,6 +237,7 @@ class engine {
   void uncount_refused(slot&, scope_state*, bool on_credit);
   bool match(slot&, frame*, scope_state*, bool on_credit);
   bool joins_window(slot&, frame&);
+  slot& admit(frame*);  // a task without data, which is ready
   void submit_in_window(slot&, frame*, scope_state*, bool on_credit);
   // Windows of tasks that the policy wants to see together (windows.cpp).
   void cut_window() {

@@ -160,12 +160,27 @@ void engine::submit(frame* f) {
   if (!s.flow.ready.empty()) scheduler_.accept_ready(s.queues, s.flow.ready, false);
 }
 
-void engine::queue(frame* f) {
+inline slot& engine::admit(frame* f) {
   slot& s = current();
   static_cast<void>(count_created(s, f->scope));
   s.queues.spawned.add(1);
   f->state.store(detail::frame_state::ready, std::memory_order_relaxed);
+  return s;
+}
+
+void engine::queue(frame* f) {
+  slot& s = admit(f);
   if (!scheduler_.route(s.queues, f)) scheduler_.push_own(s.queues, f);
+  scheduler_.published(s.queues);
+}
+
+// The calling thread is about to sleep, and leaves its CPU to that one's worker.
+void engine::submit_control_program(frame* f) {
+  if (in_task()) return submit(f);
+  slot& s = admit(f);
+  const bool begins_here =
+      shared_.several_nodes && scheduler_.push_near(s.queues, f, node_of_calling_cpu(), worker_of_calling_cpu());
+  if (!begins_here && !scheduler_.route(s.queues, f)) scheduler_.push_own(s.queues, f);
   scheduler_.published(s.queues);
 }
 
