@@ -16,7 +16,9 @@ struct control_program : testing::Test {
     guest = s.add_guest(1);
     program.ops = &ops;
   }
-  bool begins_near(int node, int worker) { return s.push_near(s.slot(guest), &program, node, worker); }
+  bool begins_near(int node, int worker) {
+    return s.push_near(s.slot(guest), &program, node, worker) != routing::stays;
+  }
   frame* searches(int worker, std::uint64_t now_ns) {
     return s.steal(s.slot(worker), thief::reach::all, now_ns);
   }

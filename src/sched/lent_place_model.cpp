@@ -26,6 +26,12 @@ struct one_place {
     tasks.fetch_add(1, release);
     sleep.work_published();
   }
+  // To this worker: if that has nothing to do nobody else is told.
+  void send() {
+    tasks.fetch_add(1, release);
+    model_atomics::fence(std::memory_order_seq_cst);
+    if (!sleep.wake_or_see_spinning(0)) sleep.work_published();
+  }
   bool any() const { return tasks.load(relaxed) > 0; }
   bool execute_one() {
     int n = tasks.load(relaxed);
@@ -52,12 +58,12 @@ struct one_place {
     (void)sleep.stop_searching();
   }
   // A thread that waits for something: executes a task if it gets a place, and goes.
-  void visit() {
+  void visit(bool are_sent = false) {
     if (sleep.borrow(0, 0, 1) < 0) return;
     const bool executes = execute_one();
     const bool searching = !executes;
     if (executes) (void)sleep.stop_searching();
-    sleep.give_back(0, searching, [&](bool anywhere) { return anywhere && any(); }, [] {});
+    sleep.give_back(0, searching, [&](bool anywhere) { return (anywhere || are_sent) && any(); }, [] {});
     sleep.wake(0);  // it looks whether all is done
   }
   void expect_end(int all) {
@@ -87,6 +93,22 @@ TEST(lent_place_model, who_spins_lends) {
     one_place p;
     parallel([&] { p.publish(); }, [&] { p.work(1, true); }, [&] { p.visit(); });
     p.expect_end(1);
+  });
+}
+
+TEST(lent_place_model, what_is_sent_to_who_spins_is_seen) {
+  expect_passes([] {
+    one_place p;
+    parallel([&] { p.send(); }, [&] { p.work(1, true); });
+    p.expect_end(1);
+  });
+}
+
+TEST(lent_place_model, what_is_sent_to_who_spins_is_seen_by_who_borrows_the_place) {
+  expect_passes([] {
+    one_place p;
+    parallel([&] { p.send(), p.send(); }, [&] { p.work(2, true); }, [&] { p.visit(true); });
+    p.expect_end(2);
   });
 }
 

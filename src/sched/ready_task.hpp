@@ -53,8 +53,17 @@ class ready_task {
   ready_task() = default;
   explicit ready_task(frame* f, task_hint hint = {})
       : bits_(reinterpret_cast<std::uint64_t>(f) | std::uint64_t{hint.bits()} << address_bits) {}
+  // Whoever takes it finds out where it belongs.
+  static ready_task to_be_placed(frame* f) {
+    ready_task t(f);
+    t.bits_ |= unplaced;
+    return t;
+  }
 
-  frame* task() const { return reinterpret_cast<frame*>(bits_ & ((std::uint64_t{1} << address_bits) - 1)); }
+  frame* task() const {
+    return reinterpret_cast<frame*>(bits_ & ((std::uint64_t{1} << address_bits) - 1) & ~unplaced);
+  }
+  bool is_to_be_placed() const { return (bits_ & unplaced) != 0; }
   task_hint hint() const { return task_hint(static_cast<std::uint16_t>(bits_ >> address_bits)); }
   explicit operator bool() const { return bits_ != 0; }
   bool operator==(const ready_task&) const = default;
@@ -63,6 +72,9 @@ class ready_task {
   static constexpr int address_bits = 48;
 
  private:
+  static constexpr std::uint64_t unplaced = 1;
+  static_assert(alignof(frame) > unplaced);
+
   std::uint64_t bits_ = 0;
 };
 static_assert(sizeof(ready_task) == 8);

@@ -70,6 +70,7 @@ class scheduler::view final : public surroundings {
 
  private:
   frame* take_some(slot_queues& guest);
+  frame* take_of_guest(slot_queues& guest);
 
   scheduler& all_;
   slot_queues& self_;
@@ -157,27 +158,27 @@ void scheduler::set_memory_of_data(flow::shared& s) {
 }
 
 // What costs more elsewhere is noted for thieves.
-policy::wish scheduler::place(slot_queues& self, frame* f) {
+policy::wish scheduler::place(const policy::asker& who, frame* f) {
   if (user_memory_ != nullptr && flow::names_user_memory(f) && charges_) [[unlikely]]
-    return place_by_user_memory(self, f);
-  const policy::wish w = wished(self, f, nullptr);
-  if (charges_) note_hint(f, w, self.node, user_memory_);
+    return place_by_user_memory(who, f);
+  const policy::wish w = wished(who, f, nullptr);
+  if (charges_) note_hint(f, w, who.node, user_memory_);
   return w;
 }
 
 // Where that lies is looked up once, and asked for if it is not known, also of a task that says where it should run.
-[[gnu::noinline]] policy::wish scheduler::place_by_user_memory(slot_queues& self, frame* f) {
+[[gnu::noinline]] policy::wish scheduler::place_by_user_memory(const policy::asker& who, frame* f) {
   const flow::user_places found(user_memory_, f);
-  const policy::wish w = wished(self, f, &found);
-  note_hint(f, w, self.node, {user_memory_, &found});
+  const policy::wish w = wished(who, f, &found);
+  note_hint(f, w, who.node, {user_memory_, &found});
   return w;
 }
 
-policy::wish scheduler::wished(slot_queues& self, frame* f, const flow::user_places* found) {
+policy::wish scheduler::wished(const policy::asker& who, frame* f, const flow::user_places* found) {
   if (f->affinity >= 0) return f->affinity;
   if (!policy_.places) return policy::here;
   const task_view task(*f, user_memory_, found, balance_ ? &*balance_ : nullptr);
-  return place::ask(*policy_.object, seen_, task, {self.index, self.node, self.running}, said_);
+  return place::ask(*policy_.object, seen_, task, who, said_);
 }
 
 bool scheduler::wake_one_of_node(int node) {
@@ -198,7 +199,7 @@ void scheduler::note_hint(frame* f, const policy::wish& w, int here, const flow:
   f->hint = task_hint(bytes, f->ops->typical_ns.load(std::memory_order_relaxed)).bits();
 }
 
-bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
+routing scheduler::route_elsewhere(slot_queues& self, frame* f) {
   if (f->required) {
     note_sender(self, f);
     const int node = f->affinity;  // once it is pushed it may have run, and be gone
@@ -207,28 +208,45 @@ bool scheduler::route_elsewhere(slot_queues& self, frame* f) {
     if (!wake_one_of_node(node))
       for (const int w : workers_of_node(node))
         if (slot(w).claim.is_made()) slot(w).claim.look_again();
-    return true;
+    return routing::sent;
   }
   if (policy_.discipline == policy::queues::central) {
     central_.push(f);
-    return true;
+    return routing::sent;
   }
   if (containers_ != nullptr) {
     push_to_container(self, f);
-    return true;
+    return routing::sent;
   }
-  if (nodes_ < 2) return false;
-  const policy::wish wish = place(self, f);
+  if (nodes_ < 2) return routing::stays;
+  if (is_left_to_others(self, f)) {
+    push_onto(self.normal, self, ready_task::to_be_placed(f));
+    return routing::sent;
+  }
+  return send(self, f, self.running);
+}
+
+// To find out where a task belongs, and to send it there, takes as long as to create it, and all wait for who creates.
+// So as long as anybody has nothing to do a thread of the program leaves it to them. Not what is dealt out in the order
+// in which it is created, nor what has a plan, nor what is urgent.
+bool scheduler::is_left_to_others(const slot_queues& self, const frame* f) const {
+  if (self.index < worker_count() || f->accesses == 0 || f->priority > 0 || flow::names_user_memory(f)) return false;
+  return flow::node_of_plan(f->affinity) < 0 && sleep.searching() > 0;
+}
+
+routing scheduler::send(slot_queues& self, frame* f, frame* creator) {
+  const policy::wish wish = place({self.index, self.node, creator}, f);
   const bool planned = flow::node_of_plan(f->affinity) >= 0;  // once it is pushed it may have run, and be gone
   if (wish.initial) {
     push_to_initial(self, f, wish.node, planned && flow::names_user_memory(f));
-    return true;
+    return routing::sent;
   }
   // What a guest keeps is taken by whoever comes first, of whatever node.
-  if (wish.node == policy::here || (wish.node == self.node && self.index < worker_count())) return false;
-  if (push_to_node(self, f, wish.node)) return true;
-  if (planned) push_to_initial(self, f, wish.node, false);  // all of a window at once: more than an inbox holds
-  return planned;
+  if (wish.node == policy::here || (wish.node == self.node && self.index < worker_count())) return routing::stays;
+  if (const routing to_node = push_to_node(self, f, wish.node); to_node != routing::stays) return to_node;
+  if (!planned) return routing::stays;
+  push_to_initial(self, f, wish.node, false);  // all of a window at once: more than an inbox holds
+  return routing::sent;
 }
 
 void scheduler::push_to_initial(slot_queues& self, frame* f, int node, bool first) {
@@ -241,7 +259,7 @@ void scheduler::push_to_initial(slot_queues& self, frame* f, int node, bool firs
 // Rossignon et al., PDSEC 2013, section VI: to the node of its affinity, else to the nodes in turn; or where the
 // policy places it. published() finds somebody if all of that node are busy.
 void scheduler::push_to_container(slot_queues& self, frame* f) {
-  const policy::wish wish = place(self, f);
+  const policy::wish wish = place({self.index, self.node, self.running}, f);
   const int node = container_for(self, wish.node);
   note_sender(self, f);
   containers_[static_cast<std::size_t>(node)].push(f, hint_of(f));
@@ -260,46 +278,44 @@ int scheduler::container_for(slot_queues& self, int wished) {
 }
 
 // Drebes et al., PACT 2016, section 2.3, Algorithm 1, lines 29-33: to the inbox of a random worker of that node.
-bool scheduler::push_to_node(slot_queues& self, frame* f, int node) {
+routing scheduler::push_to_node(slot_queues& self, frame* f, int node) {
   const std::vector<int>& workers = workers_of_node(node);
-  if (workers.empty()) return false;
-  if (!push_to_worker(
-          self, ready_task(f, hint_of(f)),
-          workers[workers.size() == 1 ? 0 : self.random.below(static_cast<std::uint32_t>(workers.size()))])) {
-    self.pushes_refused.add(1);
-    return false;
-  }
-  self.pushes.add(1);
-  return true;
+  if (workers.empty()) return routing::stays;
+  const auto n = static_cast<std::uint32_t>(workers.size());
+  const routing done = push_to_worker(self, ready_task(f, hint_of(f)), workers[n == 1 ? 0 : self.random.below(n)]);
+  (done == routing::stays ? self.pushes_refused : self.pushes).add(1);
+  return done;
 }
 
-bool scheduler::push_near(slot_queues& self, frame* f, int node, int worker) {
-  if (nodes_ < 2 || policy_.discipline == policy::queues::central || containers_ != nullptr) return false;
+routing scheduler::push_near(slot_queues& self, frame* f, int node, int worker) {
+  if (nodes_ < 2 || policy_.discipline == policy::queues::central || containers_ != nullptr) return routing::stays;
   const std::vector<int>& workers = workers_of_node(node);
-  if (workers.empty()) return false;
+  if (workers.empty()) return routing::stays;
   const bool is_there = std::find(workers.begin(), workers.end(), worker) != workers.end();
   constexpr std::uint64_t page_bytes = 4096;
   const task_hint hint(page_bytes, f->ops->typical_ns.load(std::memory_order_relaxed));
   return push_to_worker(self, ready_task(f, charges_ ? hint : task_hint()), is_there ? worker : workers.front());
 }
 
-bool scheduler::push_to_worker(slot_queues& self, ready_task t, int target) {
+// Who sends tasks waits for each line that others have written meanwhile. Of a worker that has nothing to do it looks
+// at that one's own word, and neither at the board of offers nor at the counts of who sleeps and searches.
+routing scheduler::push_to_worker(slot_queues& self, ready_task t, int target) {
   slot_queues& its = slot(target);
   note_sender(self, t.task());
-  if (!(t.task()->priority > 0 ? its.pushed_urgent : its.pushed).try_push(t)) return false;
-  if ((charges_ && offers_.offer(target)) || t.hint().bytes() == 0) self.has_news = true;
+  if (!(t.task()->priority > 0 ? its.pushed_urgent : its.pushed).try_push(t)) return routing::stays;
   // Orders the push before the look at who sleeps (src/sched/README.md, "publish against sleep").
   atomic_fence(std::memory_order_seq_cst);
-  const std::vector<int>& mates = workers_of_node(node_of_worker(target));
-  if (mates.size() == 1) {
-    // All who look for work write the line with the count of sleepers; its own word is nobody else's.
-    sleep.wake_fenced(target);
-  } else if (sleep.sleeping() > 0 && !sleep.wake_fenced(target)) {
-    // It does not sleep: a mate of its node may take the task.
-    for (int w : mates)
-      if (sleep.wake_fenced(w)) break;
-  }
-  return true;
+  if (is_awaited_by(target)) return routing::awaited;
+  if ((charges_ && offers_.offer(target)) || t.hint().bytes() == 0) self.has_news = true;
+  return routing::sent;
+}
+
+// If it is busy a mate of its node may take the task.
+bool scheduler::is_awaited_by(int worker) {
+  if (sleep.wake_or_see_spinning(worker)) return true;
+  const std::vector<int>& mates = workers_of_node(node_of_worker(worker));
+  if (mates.size() == 1 || sleep.sleeping() <= 0) return false;
+  return std::ranges::any_of(mates, [&](int w) { return sleep.wake_fenced(w); });
 }
 
 // What nobody else may run comes before what others can take, by turns.
@@ -322,15 +338,26 @@ frame* scheduler::take_own(slot_queues& self) {
 
 frame* scheduler::take_own_of_guest(slot_queues& guest, slot_queues& place) {
   if (const ready_task t = guest.urgent.pop()) return t.task();
-  const std::size_t size = guest.normal.size();
-  if (size == 0) return nullptr;
-  if (size == 1) return guest.normal.steal().item.task();  // what most wait for; null if somebody else has it
-  if (const ready_task t = guest.normal.pop_beyond_thieves()) return t.task();
+  for (std::size_t size = guest.normal.size(); size > 1; size = guest.normal.size()) {
+    const ready_task t = guest.normal.pop_beyond_thieves();
+    if (!t) return take_last_of_guest(guest, place);
+    if (frame* f = placed(place, t)) return f;
+  }
+  const ready_task last = guest.normal.steal().item;  // what most wait for; none if somebody else has it
+  return last ? placed(place, last) : nullptr;
+}
+
+frame* scheduler::take_last_of_guest(slot_queues& guest, slot_queues& place) {
   std::array<ready_task, most_stolen_from_guests> last;
   const std::size_t n = guest.normal.steal_some(last);
-  for (std::size_t i = 0; i < n; i++) push_onto(place.normal, place, last[i]);
-  if (n > 1) published(place);
-  return n > 0 ? place.normal.pop().task() : nullptr;
+  std::size_t queued = 0;
+  for (std::size_t i = 0; i < n; i++) {
+    if (placed(place, last[i]) == nullptr) continue;
+    push_onto(place.normal, place, ready_task(last[i].task(), hint_of(last[i].task())));
+    queued++;
+  }
+  if (queued > 1) published(place);
+  return queued > 0 ? place.normal.pop().task() : nullptr;
 }
 
 frame* scheduler::take_shared(slot_queues& self) {
@@ -366,10 +393,25 @@ frame* scheduler::view::take_some(slot_queues& guest) {
   const std::size_t n = guest.normal.steal_some({some.data(), std::min(share, some.size())});
   if (n == 0) return nullptr;  // somebody else was faster
   for (std::size_t i = 0; i < n; i++) prefetch_frame(some[i].task());
-  for (std::size_t i = n; i-- > 1;) all_.push_onto(self_.normal, self_, some[i]);
+  std::size_t mine = 0;
+  for (std::size_t i = 0; i < n; i++)
+    if (frame* f = all_.placed(self_, some[i])) some[mine++] = ready_task(f, all_.hint_of(f));
+  for (std::size_t i = mine; i-- > 1;) all_.push_onto(self_.normal, self_, some[i]);
   self_.batch_end = self_.normal.end();
-  if (n > 1) all_.published(self_);
-  return some[0].task();
+  if (mine > 1) all_.published(self_);
+  return mine > 0 ? some[0].task() : nullptr;
+}
+
+// Or sends what belongs elsewhere there, until there is one that does not, or something was sent to this worker.
+frame* scheduler::view::take_of_guest(slot_queues& guest) {
+  if (frame* f = take_some(guest)) return f;
+  while (!guest.normal.empty() && self_.nothing_pushed()) {
+    const auto stolen = guest.normal.steal();
+    if (!stolen) return nullptr;
+    prefetch_frame(stolen.next.task());
+    if (frame* f = all_.placed(self_, stolen.item)) return f;
+  }
+  return nullptr;
 }
 
 frame* scheduler::view::take_from(int slot) {
@@ -378,13 +420,14 @@ frame* scheduler::view::take_from(int slot) {
     if (const auto stolen = victim.urgent.steal()) return stolen.item.task();
   if (!victim.pushed_urgent.empty())
     if (const ready_task t = victim.pushed_urgent.try_pop()) return t.task();
-  if (slot >= all_.worker_count())
-    if (frame* f = take_some(victim)) return f;
-  if (!victim.normal.empty())
+  if (slot >= all_.worker_count()) {
+    if (frame* f = take_of_guest(victim)) return f;
+  } else if (!victim.normal.empty()) {
     if (const auto stolen = victim.normal.steal()) {
       prefetch_frame(stolen.next.task());
       return stolen.item.task();
     }
+  }
   return victim.pushed.empty() ? nullptr : victim.pushed.try_pop().task();
 }
 
@@ -518,8 +561,8 @@ frame* scheduler::accept_ready(slot_queues& self, flow::ready_list& ready, bool 
   if (windows_ != nullptr && ready.any_of(awaits_plan)) [[unlikely]] keep_back(ready);
   while (frame* f = ready.pop()) {
     if (keep_one && give_back(self, f)) continue;
-    if (route(self, f)) {
-      queued = true;
+    if (const routing r = route(self, f); r != routing::stays) {
+      queued |= r == routing::sent;
     } else if (keep_one && (kept == nullptr || f->priority >= kept->priority)) {
       if (kept != nullptr) {
         push_released(self, kept);

@@ -45,6 +45,13 @@ class witness {
   ~witness() = default;
 };
 
+// What has become of a task that was to be sent somewhere.
+enum class routing : std::uint8_t {
+  stays,    // it was not sent anywhere
+  awaited,  // it was sent to a worker that has nothing to do, and will look there or was woken: nobody else need know
+  sent,     // whoever could take it should know
+};
+
 // Short tasks that a worker takes at once of those that a thread of the program has created. More: what that thread
 // creates then with high priority comes later. Fewer: worker and creator meet more often in its queue (record 18).
 constexpr int most_stolen_from_guests = 32;
@@ -148,13 +155,15 @@ class scheduler {
   place::windows* windows() const { return windows_.get(); }
 
   // Sends a task that became ready on `self` where its affinity or the policy wants it: to a node, or to the central
-  // queue. False: it stays with `self`, which runs it next or keeps it with push_own(). Wakes workers of a node it
-  // sent the task to, nobody else: call published() after a batch.
-  bool route(slot_queues& self, frame* f) { return (routes_all_ || f->required) && route_elsewhere(self, f); }
+  // queue. If it stays with `self`, that runs it next or keeps it with push_own(). Wakes workers of a node it sent the
+  // task to, nobody else: call published() after a batch, unless all were awaited.
+  routing route(slot_queues& self, frame* f) {
+    return routes_all_ || f->required ? route_elsewhere(self, f) : routing::stays;
+  }
   // Sends a task without data to this worker, or to another one of the node if it is not of that. It is said to work on
   // a page there, for nobody knows what it works on: so it is not taken by who happens to be awake elsewhere, before
-  // somebody there can have woken up. False: with this policy workers have no inboxes, or there is no room.
-  bool push_near(slot_queues& self, frame* f, int node, int worker);
+  // somebody there can have woken up. It stays if with this policy workers have no inboxes, or there is no room.
+  routing push_near(slot_queues& self, frame* f, int node, int worker);
   // What placement has noted. Where tasks are the same everywhere nothing is looked up, nor noted.
   task_hint hint_of(const frame* f) const { return charges_ && !f->has_no_data() ? task_hint(f->hint) : task_hint(); }
   // If there is no memory for a longer queue, the task goes where everybody looks who has nothing to do.
@@ -176,7 +185,7 @@ class scheduler {
   bool give_back(slot_queues& self, frame* f) {
     return self.hunts.robbed() >= 0 && f->priority <= 0 && self.hunts.sizes().all_small() &&
            !slot(self.hunts.robbed()).claim.is_made() &&
-           push_to_worker(self, ready_task(f), self.hunts.robbed());
+           push_to_worker(self, ready_task(f), self.hunts.robbed()) != routing::stays;
   }
 
   // Sends what became ready where it belongs; returns one task to run next if asked to keep one. The last of the list,
@@ -285,13 +294,20 @@ class scheduler {
  private:
   class view;
   pace pace_of(const slot_queues& other) const;
-  bool route_elsewhere(slot_queues& self, frame*);
+  routing route_elsewhere(slot_queues& self, frame*);
+  bool is_left_to_others(const slot_queues& self, const frame*) const;
+  routing send(slot_queues& self, frame*, frame* creator);
+  // What was taken of a thread of the program, if `by` is to run it; null: it is where it belongs.
+  frame* placed(slot_queues& by, ready_task t) {
+    if (t.is_to_be_placed() && send(by, t.task(), nullptr) != routing::stays) return nullptr;
+    return t.task();
+  }
   void note_hint(frame*, const policy::wish&, int here, const flow::whereabouts&) const;
-  policy::wish place(slot_queues& self, frame*);
-  policy::wish place_by_user_memory(slot_queues& self, frame*);
-  policy::wish wished(slot_queues& self, frame*, const flow::user_places*);
+  policy::wish place(const policy::asker&, frame*);
+  policy::wish place_by_user_memory(const policy::asker&, frame*);
+  policy::wish wished(const policy::asker&, frame*, const flow::user_places*);
   std::vector<std::vector<int>> victims_as_asked();
-  bool push_to_node(slot_queues& self, frame*, int node);
+  routing push_to_node(slot_queues& self, frame*, int node);
   std::uint32_t age_of_data(const slot_queues& self, frame*) const;
   bool has_cooled(std::uint32_t age) const;
   void push_onto(deque<ready_task>& queue, slot_queues& self, ready_task t) noexcept {
@@ -304,6 +320,7 @@ class scheduler {
   }
   void push_behind(slot_queues& self, frame*) noexcept;
   void push_released(slot_queues& self, frame*) noexcept;
+  frame* take_last_of_guest(slot_queues& guest, slot_queues& place);
   frame* take_shared(slot_queues& self);
   frame* take_required(slot_queues& self);
   bool required_comes_first(slot_queues& self) const;
@@ -313,7 +330,8 @@ class scheduler {
   }
   void keep_back(flow::ready_list&);
   void push_to_initial(slot_queues& self, frame*, int node, bool first);
-  bool push_to_worker(slot_queues& self, ready_task, int worker);
+  routing push_to_worker(slot_queues& self, ready_task, int worker);
+  bool is_awaited_by(int worker);
   bool wake_one_of_node(int node);
   void push_to_container(slot_queues& self, frame*);
   int container_for(slot_queues& self, int wished_node);

@@ -237,6 +237,7 @@ class engine {
   void uncount_refused(slot&, scope_state*, bool on_credit);
   bool match(slot&, frame*, scope_state*, bool on_credit);
   bool joins_window(slot&, frame&);
+  void keep_or_tell(slot&, frame*, sched::routing);
   slot& admit(frame*);  // a task without data, which is ready
   void submit_in_window(slot&, frame*, scope_state*, bool on_credit);
   // Windows of tasks that the policy wants to see together (windows.cpp).

@@ -168,20 +168,25 @@ inline slot& engine::admit(frame* f) {
   return s;
 }
 
+inline void engine::keep_or_tell(slot& s, frame* f, sched::routing r) {
+  if (r == sched::routing::awaited) return;
+  if (r == sched::routing::stays) scheduler_.push_own(s.queues, f);
+  scheduler_.published(s.queues);
+}
+
 void engine::queue(frame* f) {
   slot& s = admit(f);
-  if (!scheduler_.route(s.queues, f)) scheduler_.push_own(s.queues, f);
-  scheduler_.published(s.queues);
+  keep_or_tell(s, f, scheduler_.route(s.queues, f));
 }
 
 // The calling thread is about to sleep, and leaves its CPU to that one's worker.
 void engine::submit_control_program(frame* f) {
   if (in_task()) return submit(f);
   slot& s = admit(f);
-  const bool begins_here =
-      shared_.several_nodes && scheduler_.push_near(s.queues, f, node_of_calling_cpu(), worker_of_calling_cpu());
-  if (!begins_here && !scheduler_.route(s.queues, f)) scheduler_.push_own(s.queues, f);
-  scheduler_.published(s.queues);
+  sched::routing r = sched::routing::stays;
+  if (shared_.several_nodes) r = scheduler_.push_near(s.queues, f, node_of_calling_cpu(), worker_of_calling_cpu());
+  if (r == sched::routing::stays) r = scheduler_.route(s.queues, f);
+  keep_or_tell(s, f, r);
 }
 
 // On the stack of its creator, whose scope it has. What becomes ready by it waits: the creator is to go on. It is not
@@ -213,7 +218,8 @@ void engine::run_created(slot& s, frame* f) {
 
 // A task that is ready when it is created.
 inline void engine::route_one(slot& s, frame* f) {
-  if (!scheduler_.route(s.queues, f)) {
+  const sched::routing r = scheduler_.route(s.queues, f);
+  if (r == sched::routing::stays) {
     if (s.depth == 0) {
       if (f->priority >= 0 && guest_runs_task(s, *f->ops) && run_in_place(s, f)) return;
     } else if (f->priority >= 0 && creator_runs_task(s, *f->ops)) {
@@ -221,9 +227,8 @@ inline void engine::route_one(slot& s, frame* f) {
       if (f->scope == creator.scope) return run_in_own_scope(s, f);
       if (may_lie_on(creator, f->scope)) return run_created(s, f);
     }
-    scheduler_.push_own(s.queues, f);
   }
-  scheduler_.published(s.queues);
+  keep_or_tell(s, f, r);
 }
 
 // Whether a task that is ready when it is created is run by its creator there and then: everything it needs is in the
