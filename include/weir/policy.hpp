@@ -229,7 +229,8 @@ class policy {
         : node(wished_node), initial(decides_for_others), bytes(bytes_there) {}
     bool operator==(const wish&) const = default;
   };
-  // Who asks: the thread that made the task ready.
+  // Who asks: the thread that made the task ready; or, of what a thread of the program has created while workers had
+  // nothing to do, the worker that has taken it from there, as one that runs no task.
   struct asker {
     int index;                 // its worker, or, of a thread of the program, a number above those
     int node;                  // -1: unknown

@@ -148,7 +148,7 @@ class runtime {
   // Runs `body` as a task and waits for it and, if it takes a weir::scope&, for every task it spawned through that.
   // The way to run a control program on a worker instead of beside the workers: the calling thread never executes it,
   // however small its stack. It is offered first to a worker of the node that the calling thread is on, where most of
-  // what that has written lies.
+  // what that has written lies, unless the policy has queues of its own.
   template <class F>
   void run(F&& body) {
     using program_type = std::decay_t<F>;

@@ -112,6 +112,30 @@ TEST(lent_place_model, what_is_sent_to_who_spins_is_seen_by_who_borrows_the_plac
   });
 }
 
+// The worker that spins goes on with something else, for which it needs the other one to take what was sent.
+TEST(lent_place_model, what_is_sent_to_who_spins_is_seen_by_others_when_that_is_busy) {
+  expect_passes([] {
+    one_place p(2);
+    model::atomic<std::uint32_t> done{0};
+    p.sleep.start_searching();
+    p.sleep.start_spinning(0);
+    parallel([&] { p.send(); },
+             [&] {
+               p.sleep.stop_spinning(0, [&] { return p.any(); });
+               if (p.sleep.stop_searching()) p.sleep.wake_any();
+               while (done.load(acquire) == 0) model_atomics::wait(done, 0);
+             },
+             [&] {
+               p.sleep.start_searching();
+               while (!p.execute_one()) p.sleep.sleep(1, [&] { return p.any(); });
+               (void)p.sleep.stop_searching();
+               done.store(1, release);
+               model_atomics::wake_all(done);
+             });
+    p.expect_end(1);
+  });
+}
+
 // The borrower has nothing to do, and only gives back: who published meanwhile saw nobody asleep.
 TEST(lent_place_model, work_is_seen_when_a_place_is_given_back) {
   expect_passes([] {

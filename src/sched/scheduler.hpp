@@ -4,7 +4,7 @@
 //
 // Rejected: one queue per node shared by its workers (contended at fine grain; it is a policy of its own, node_queue.hpp); stealing
 // half of a victim's deque (the stolen half then belongs to one thief, which undoes the distribution that deferred
-// allocation lives on; of short tasks of a thread of the program several are stolen, where nothing is placed); asking
+// allocation lives on; of short tasks of a thread of the program several are stolen); asking
 // for work instead of stealing (a busy victim answers late).
 #pragma once
 
@@ -295,12 +295,14 @@ class scheduler {
   class view;
   pace pace_of(const slot_queues& other) const;
   routing route_elsewhere(slot_queues& self, frame*);
-  bool is_left_to_others(const slot_queues& self, const frame*) const;
+  bool is_left_to_others(slot_queues& self, const frame*) const;
   routing send(slot_queues& self, frame*, frame* creator);
   // What was taken of a thread of the program, if `by` is to run it; null: it is where it belongs.
   frame* placed(slot_queues& by, ready_task t) {
-    if (t.is_to_be_placed() && send(by, t.task(), nullptr) != routing::stays) return nullptr;
-    return t.task();
+    if (!t.is_to_be_placed()) return t.task();
+    const routing r = send(by, t.task(), nullptr);
+    if (r == routing::sent) published(by);  // while it was in nobody's queue others may have fallen asleep
+    return r == routing::stays ? t.task() : nullptr;
   }
   void note_hint(frame*, const policy::wish&, int here, const flow::whereabouts&) const;
   policy::wish place(const policy::asker&, frame*);
@@ -331,7 +333,7 @@ class scheduler {
   void keep_back(flow::ready_list&);
   void push_to_initial(slot_queues& self, frame*, int node, bool first);
   routing push_to_worker(slot_queues& self, ready_task, int worker);
-  bool is_awaited_by(int worker);
+  bool wakes_mate_of(int worker);
   bool wake_one_of_node(int node);
   void push_to_container(slot_queues& self, frame*);
   int container_for(slot_queues& self, int wished_node);

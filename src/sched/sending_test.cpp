@@ -1,10 +1,13 @@
 // Tasks that a thread of the program creates, and that belong on another node: who finds that out, and who is told.
-#include "place/test_task.hpp"
 #include "sched/scheduler.hpp"
+
+#include "flow/flow.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace weir::sched {
@@ -13,28 +16,51 @@ namespace {
 constexpr std::uint64_t some = 65'536;
 constexpr detail::task_ops no_ops{nullptr, nullptr};
 
-struct task_for : place::test_task {
-  explicit task_for(int node) : test_task({{some, node}}, {}) { of_function(no_ops); }
-};
-struct task_that_writes : place::test_task {
-  task_that_writes() : test_task({}, {{some, detail::node_unknown}}) { of_function(no_ops); }
+// A task that reads a datum which lies on a node, or, if that is unknown, writes one.
+class task_for {
+ public:
+  explicit task_for(int node) {
+    task_->ops = &no_ops;
+    if (node == detail::node_unknown) {
+      task_->versions = 1;
+      (new (task_->version_at(0)) flow::version())->bytes = some;
+      return;
+    }
+    task_->accesses = 1;
+    datum_.node = static_cast<std::int16_t>(node);
+    datum_.bytes = some;
+    datum_.waiters.store(flow::version::published_mark(), std::memory_order_relaxed);
+    auto& read = *new (task_->access_at(0)) flow::access();
+    read.target = reinterpret_cast<std::uintptr_t>(task_) | static_cast<std::uintptr_t>(flow::waiter_kind::read);
+    read.bytes = some;
+    read.source = &datum_;
+  }
+  task_for(const task_for&) = delete;
+  task_for& operator=(const task_for&) = delete;
+  frame* get() { return task_; }
+
+ private:
+  alignas(64) std::byte room_[sizeof(frame) + sizeof(flow::version) + sizeof(flow::access)];
+  frame* const task_ = new (room_) frame();
+  flow::version datum_;
 };
 
 // Two workers on a node each, and a thread of the program beside the first.
 struct sending : testing::Test {
-  explicit sending(const char* policy = "local", std::int64_t inbox_capacity = tuning{}.inbox_capacity)
-      : machine(machine::synthetic(2, 1)),
-        s(machine, {0, 1}, place::parse(policy), 0, {.inbox_capacity = inbox_capacity}) {
+  explicit sending(const char* policy = "local", std::int64_t inbox_capacity = tuning{}.inbox_capacity,
+                   const std::vector<int>& nodes = {0, 1})
+      : machine(machine::synthetic(2, 2)),
+        s(machine, nodes, place::parse(policy), 0, {.inbox_capacity = inbox_capacity}) {
     for (int w = 0; w < s.worker_count(); w++) s.make_worker_slot(w);
     guest = s.add_guest(0);
   }
   ~sending() override {
     for (int w = 0; w < s.worker_count(); w++)
       while (s.take_own(s.slot(w)) != nullptr) continue;
-    while (creator().normal.pop()) continue;
+    while (creator().normal.steal()) continue;
   }
   slot_queues& creator() { return s.slot(guest); }
-  routing create(place::test_task& t) { return s.route(creator(), t.get()); }
+  routing create(task_for& t) { return s.route(creator(), t.get()); }
   frame* steals(int worker) { return s.steal(s.slot(worker), thief::reach::near, 1'000'000); }
   frame* inbox_of(int worker) { return s.slot(worker).pushed.try_pop().task(); }
 
@@ -82,7 +108,8 @@ TEST_F(sending_beside_idle, goes_on_until_a_task_is_for_who_sends) {
 
 TEST_F(sending_beside_idle, ends_when_something_is_sent_to_who_sends) {
   frame sent;
-  create(there);
+  task_for second(1);
+  create(there), create(second);
   s.slot(0).pushed.try_push(ready_task(&sent));
   EXPECT_EQ(steals(0), nullptr);
   EXPECT_EQ(creator().normal.size(), 1u);
@@ -113,8 +140,7 @@ TEST_F(sending_beside_idle, is_done_of_many_short_tasks_at_once) {
 
 // Tasks that only write are dealt out in the order in which they are created.
 TEST_F(sending_beside_idle, is_its_creators_work_for_what_only_writes_and_what_is_urgent) {
-  task_that_writes writes;
-  task_for urgent(1);
+  task_for writes(detail::node_unknown), urgent(1);
   urgent.get()->priority = 1;
   EXPECT_NE(create(writes), routing::stays);
   EXPECT_NE(create(urgent), routing::stays);
@@ -131,6 +157,37 @@ TEST_F(sending_to_small_inboxes, is_not_possible_while_they_are_full) {
   for (frame& f : others) s.slot(1).pushed.try_push(ready_task(&f));
   create(there);
   EXPECT_EQ(steals(0), there.get()) << "better here than not at all";
+}
+
+TEST_F(sending_to_small_inboxes, is_its_creators_work_while_others_do_not_keep_up) {
+  task_for second(1), third(1);
+  create(there), create(second), create(third);
+  EXPECT_EQ(creator().normal.size(), 2u);
+  EXPECT_EQ(inbox_of(1), third.get());
+}
+
+struct sending_under_steal : sending {
+  sending_under_steal() : sending("steal") { s.sleep.start_searching(); }
+};
+
+TEST_F(sending_under_steal, is_nobodys_work) {
+  EXPECT_EQ(create(there), routing::stays);
+  EXPECT_TRUE(creator().normal.empty());
+}
+
+struct sending_from_mates : sending {
+  sending_from_mates() : sending("local", tuning{}.inbox_capacity, {0, 0, 1}) {}
+};
+
+// It was in nobody's queue for a while, so who searched may have fallen asleep.
+TEST_F(sending_from_mates, to_who_is_busy_wakes_another) {
+  s.sleep.start_searching();
+  create(there);
+  EXPECT_FALSE(s.sleep.begin_rest(1, true));
+  EXPECT_EQ(s.slot(0).sees->take_from(guest), nullptr);
+  EXPECT_TRUE(s.sleep.is_awake(1));
+  EXPECT_FALSE(s.sleep.stop_searching());
+  EXPECT_EQ(inbox_of(2), there.get());
 }
 
 // Who has nothing to do takes it, so others need not be told.
