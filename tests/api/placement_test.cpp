@@ -303,9 +303,10 @@ TEST(placement, tasks_created_outside_go_where_their_inputs_are_too) {
     rt.spawn({.affinity = require(node)}, out(d), [](auto) {});
     rt.wait();
     rt.reset_statistics();
-    for (int i = 0; i < 3; i++) rt.spawn(in(d), [](auto) {});
+    std::atomic<unsigned> elsewhere{0};
+    for (int i = 0; i < 3; i++) rt.spawn(in(d), [&](auto) { elsewhere += this_task::node() != node ? 1 : 0; });
     rt.wait();
-    EXPECT_EQ(rt.stats().pushes, 3u) << "node " << node;
+    EXPECT_LE(elsewhere, rt.stats().pushes) << "node " << node << ": nobody has taken it from there";
   }
 }
 
