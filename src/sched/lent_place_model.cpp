@@ -14,6 +14,7 @@ using model::require;
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
+constexpr auto sees_nothing = [] { return false; };
 
 // One worker, whose tasks others publish, and what belongs to who has its place. Other workers have tasks of their own.
 struct one_place {
@@ -112,28 +113,35 @@ TEST(lent_place_model, what_is_sent_to_who_spins_is_seen_by_who_borrows_the_plac
   });
 }
 
-// The worker that spins goes on with something else, for which it needs the other one to take what was sent.
-TEST(lent_place_model, what_is_sent_to_who_spins_is_seen_by_others_when_that_is_busy) {
+// Worker 0 spins, and whoever has its place goes on with something else; worker 1 falls asleep meanwhile. What is sent
+// to worker 0 must not lie beside worker 1.
+template <class GoesOn>
+void expect_seen_by_who_falls_asleep(GoesOn&& goes_on) {
+  one_place p(2);
+  bool seen = false;
+  p.sleep.start_searching();
+  p.sleep.start_spinning(0);
+  p.sleep.start_searching();
+  parallel([&] { p.send(); },
+           [&] {
+             goes_on(p.sleep);
+             if (p.sleep.stop_searching()) p.sleep.wake_any();
+           },
+           [&] {
+             (void)p.sleep.begin_rest(1, true);
+             seen = p.any();
+           });
+  require(seen || p.sleep.is_awake(1), "sent to a worker that is busy, beside one that sleeps");
+}
+
+TEST(lent_place_model, what_is_sent_to_who_spins_is_not_beside_sleepers_when_that_is_busy) {
   expect_passes([] {
-    one_place p(2);
-    model::atomic<std::uint32_t> done{0};
-    p.sleep.start_searching();
-    p.sleep.start_spinning(0);
-    parallel([&] { p.send(); },
-             [&] {
-               p.sleep.stop_spinning(0, [&] { return p.any(); });
-               if (p.sleep.stop_searching()) p.sleep.wake_any();
-               while (done.load(acquire) == 0) model_atomics::wait(done, 0);
-             },
-             [&] {
-               p.sleep.start_searching();
-               while (!p.execute_one()) p.sleep.sleep(1, [&] { return p.any(); });
-               (void)p.sleep.stop_searching();
-               done.store(1, release);
-               model_atomics::wake_all(done);
-             });
-    p.expect_end(1);
+    expect_seen_by_who_falls_asleep([](auto& sleep) { sleep.stop_spinning(0, sees_nothing); });
   });
+}
+
+TEST(lent_place_model, what_is_sent_to_who_spins_is_not_beside_sleepers_when_its_borrower_is_busy) {
+  expect_passes([] { expect_seen_by_who_falls_asleep([](auto& sleep) { (void)sleep.borrow(0, 0, 1); }); });
 }
 
 // The borrower has nothing to do, and only gives back: who published meanwhile saw nobody asleep.
@@ -182,7 +190,6 @@ TEST(lent_place_model, a_borrower_waits_in_a_task) {
   });
 }
 
-constexpr auto sees_nothing = [] { return false; };
 constexpr auto longer_than_the_first_part = 2 * sleep_control<model_atomics>::unsure_microseconds;
 
 // The place is lent from the beginning; its own thread has yet to find out, by stop_spinning.

@@ -119,7 +119,8 @@ class sleep_control {
   // Blocks while the place is borrowed. On return the worker is searching.
   template <class AnyWorkLeft>
   void stop_spinning(int worker, AnyWorkLeft&& any_work_left) {
-    if (!moves(word_of(worker), spinning, awake)) wait_until_awake(worker, any_work_left);
+    if (!moves(word_of(worker), spinning, awake)) return wait_until_awake(worker, any_work_left);
+    Atomics::fence(std::memory_order_seq_cst);  // wake_or_see_spinning() relies on its looks after this
   }
 
   // ---- Threads of the program that take the place of a worker which is not busy (README.md, "Lent places").
@@ -421,6 +422,7 @@ class sleep_control {
       if (!is(now, from)) return false;
     } while (!its.compare_exchange_weak(now, with(now, lent) + one_loan, std::memory_order_acquire, std::memory_order_relaxed));
     if (from == asleep) count_out(one_wake + one_searching);
+    else Atomics::fence(std::memory_order_seq_cst);  // as in stop_spinning()
     if ((now & untended) != 0) Atomics::wake_one(its);
     return true;
   }
