@@ -66,8 +66,8 @@ class sleep_control {
   }
   // The same, if the caller has passed such a fence since it published. Not asleep: one load.
   bool wake_fenced(int worker) { return claim(worker); }
-  // As wake_fenced(), but true, too, if the worker spins and so looks at its own queues by itself: nobody else need know
-  // of what was sent to it. If somebody borrows its place meanwhile, that is who looks.
+  // As wake_fenced(), but true, too, if the worker spins and so looks at its own queues by itself: nobody else need
+  // know of what was sent to it. If somebody borrows its place meanwhile, that is who looks.
   bool wake_or_see_spinning(int worker) {
     return is(word_of(worker).load(std::memory_order_relaxed), spinning) || claim(worker);
   }
