@@ -361,10 +361,12 @@ std::int16_t node_of_newest(const context& c, const datum& d) {
 // much of what a small task costs.
 bool submit(context& c, frame* f) {
   constexpr std::uint8_t others = frame::has_streams | frame::has_groups;
-  if (f->unusual == 0 && c.seen_busy) return submit_usual(c, f);
+  if (c.seen_busy) [[likely]] {
+    if (f->unusual == 0) return submit_usual(c, f);
+    if (f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
+  }
   if ((f->unusual & (frame::has_ranges | others)) == frame::has_ranges) return submit_ranges(c, f);
   if (!c.seen_busy) return submit_whatever(c, f);
-  if (f->unusual == frame::has_updates && f->accesses == 1) return submit_update(c, f);
   if (f->unusual == frame::has_streams) return is_stage(f) ? submit_stage(c, f) : submit_with_streams(c, f);
   return submit_whatever(c, f);
 }

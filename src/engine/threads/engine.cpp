@@ -144,7 +144,7 @@ engine::engine(const machine::description& m, std::vector<int> worker_cpus, plac
       recorder_(o.recorder),
       worker_begins_(o.worker_begins),
       tasks_need_frames_(recorder_ != nullptr || scheduler_.policy().observes),
-      watched_(!bound_ || recorder_ != nullptr || scheduler_.policy().observes),
+      watched_always_(!bound_ || recorder_ != nullptr || migration_ != nullptr || scheduler_.policy().observes),
       workers_to_come_(static_cast<std::ptrdiff_t>(worker_cpus.size())),
       worker_cpus_(machine::bindings(m, worker_cpus)),
       substitutes_(stack_, substitutes_parked_per_worker * worker_cpus.size(), [this](substitute& self, os::stack_bounds stack) { substitute_main(self, stack); }) {

@@ -169,7 +169,7 @@ class engine {
   // Tasks of the scope, and of those that are waited for in its tasks, are skipped if they have not started. One of
   // scope_state's reasons.
   void end_early(scope_state& s, std::uint32_t reason) noexcept {
-    if (s.reasons_to_skip.fetch_or(reason, std::memory_order_relaxed) == 0) ended_early_.fetch_add(1, std::memory_order_relaxed);
+    if (s.reasons_to_skip.fetch_or(reason, std::memory_order_relaxed) == 0) watched_.fetch_add(1, std::memory_order_relaxed);
   }
   void begin_anew(scope_state& s) noexcept { forget(s, scope_state::was_cancelled | scope_state::has_failed); }
   // Who has waited will be told of a failure. For one of the scope's own tasks it stays cancelled, for others it is
@@ -180,10 +180,8 @@ class engine {
     else begin_anew(s);
   }
   // For a task of the scope that runs, or is about to run, on this thread.
-  bool ends_early(const slot& s, const scope_state& scope) const { return ended_early_.load(std::memory_order_relaxed) != 0 && scope.ends_early(s.outside); }
-  bool ends_early(const slot& s, const frame& f) const {
-    return ended_early_.load(std::memory_order_relaxed) != 0 && scope_of(f).ends_early(s.outside);
-  }
+  bool ends_early(const slot& s, const scope_state& scope) const { return any_ends_early() && scope.ends_early(s.outside); }
+  bool ends_early(const slot& s, const frame& f) const { return any_ends_early() && scope_of(f).ends_early(s.outside); }
   // Null: the calling thread is in no task of this engine. Any thread may ask, also of a child process.
   const frame* running_task() const {
     const slot* const s = running_slot();
@@ -268,7 +266,7 @@ class engine {
   void forget(scope_state& s, std::uint32_t reasons) noexcept {
     if ((s.reasons_to_skip.load(std::memory_order_relaxed) & reasons) == 0) return;
     const std::uint32_t before = s.reasons_to_skip.fetch_and(~reasons, std::memory_order_relaxed);
-    if (before != 0 && (before & ~reasons) == 0) ended_early_.fetch_sub(1, std::memory_order_relaxed);
+    if (before != 0 && (before & ~reasons) == 0) watched_.fetch_sub(1, std::memory_order_relaxed);
   }
   void start_workers(const std::vector<int>& cpus);  // throws error, and then none is left
   void worker_main(int worker, const std::vector<int>& os_cpus, os::stack_bounds);
@@ -280,6 +278,7 @@ class engine {
   void execute(slot&, frame*);
   [[gnu::noinline]] frame* leave_in_queue(slot&, frame*);
   static void run_batch(frame*);
+  template <bool Watched>
   const char* run_body(slot&, frame*);
   const char* run_watched(slot&, frame*);
   const char* run_logged(slot&, frame*);
@@ -307,6 +306,7 @@ class engine {
   void run_created(slot&, frame*);
   void run_in_own_scope(slot&, frame*);
   void run_body_at_once(slot&, scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
+  void run_of_root_at_once(slot&, const frame& creator, const detail::task_ops&, void (*run)(void* body), void* body);
   void run_counted_at_once(slot&, scope_state*, const detail::task_ops&, void (*run)(void* body), void* body);
   void run_one(slot&, frame*);
   void wait_for_others(slot&, scope_state&, bool may_fail);
@@ -495,10 +495,13 @@ class engine {
   trace::recorder* const recorder_;
   const std::function<void(sched::scheduler&, int worker)> worker_begins_;
   const bool tasks_need_frames_;  // for traces, which have them outlive their tasks, and for policies that observe
-  const bool watched_;  // workers look where they are, or write down what they do: run_watched()
+  bool any_ends_early() const { return watched_.load(std::memory_order_relaxed) != watched_always_; }
+  // Why workers do more about a task than to run it: run_watched(). One for all that is so as long as the engine lives,
+  // and one for each scope that has ended early.
+  const std::uint32_t watched_always_;
+  atomic<std::uint32_t> watched_{watched_always_};
   atomic<std::uint32_t> bind_refused_{0};
   atomic<std::uint32_t> stopping_{0};
-  atomic<std::uint32_t> ended_early_{0};  // scopes: zero, and no task need look at its own and those outside
   std::latch workers_to_come_;
   atomic<std::int32_t> worker_without_memory_{-1};  // one that could not be started
   atomic<std::int32_t> nested_waiters_{0};

@@ -171,7 +171,7 @@ void engine::run_one(slot& s, frame* f) {
   q.running = f;
   s.depth++;
   f->state.store(detail::frame_state::running, std::memory_order_relaxed);
-  const char* cause = watched_ ? run_watched(s, f) : run_body(s, f);
+  const char* cause = watched_.load(std::memory_order_relaxed) != 0 ? run_watched(s, f) : run_body<false>(s, f);
   if (f->has_no_data()) {
     if (f->unusual == frame::of_graph) {
       graphs::complete(s.flow, f, cause);
@@ -231,17 +231,17 @@ void engine::return_credits(slot& s, std::int64_t keep) {
   finish_in(*s.scope, n);
 }
 
-// What most engines do without.
+// What most engines do without most of the time.
 const char* engine::run_watched(slot& s, frame* f) {
   if (!bound_ && !s.floors.of_guest) refresh_node(s);
-  const char* const cause = s.log != nullptr ? run_logged(s, f) : run_body(s, f);
+  const char* const cause = s.log != nullptr ? run_logged(s, f) : run_body<true>(s, f);
   if (scheduler_.policy().observes) tell_policy(s, policy::event::kind::task_done, f);
   return cause;
 }
 
 const char* engine::run_logged(slot& s, frame* f) {
   trace::log::start start = s.log->begin(s.queues.hunts.stolen_from(), s.depth > 1);
-  const char* const cause = run_body(s, f);
+  const char* const cause = run_body<true>(s, f);
   start.ticks = std::max(start.ticks, s.had_since_ticks);  // what others did in this place before lies beside it
   s.log->task(f, start, s.queues.node, cause);
   return cause;
@@ -254,9 +254,10 @@ void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
 }
 
 // Null if the outputs are good, else the name of the task that is to blame.
+template <bool Watched>
 [[gnu::always_inline]] inline const char* engine::run_body(slot& s, frame* f) {
   const char* cause = f->skipped_because.load(std::memory_order_relaxed);
-  if (cause == nullptr && ends_early(s, *f)) cause = of_ended_scope;
+  if (Watched && cause == nullptr && ends_early(s, *f)) cause = of_ended_scope;
   if (cause != nullptr) [[unlikely]] {
     record_skipped(f, cause);
     destroy_closure(f);
@@ -266,7 +267,7 @@ void engine::tell_policy(slot& s, policy::event::kind what, frame* f) noexcept {
     const bool no_data = f->has_no_data();
     if (!no_data) {
       flow::prepare(s.flow, f);
-      if (migration_ != nullptr) [[unlikely]] bring_memory(s, f);
+      if (Watched && migration_ != nullptr) bring_memory(s, f);
     }
     const bool timed = (s.queues.finished.read() & sample_mask_) == 0 || s.queues.hunts.sizes().probing() ||
                        f->ops->is_unknown();

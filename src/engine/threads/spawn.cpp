@@ -267,14 +267,24 @@ bool engine::run_at_once(scope_state* scope, const detail::task_ops& ops, void (
     run_body_at_once(s, scope, ops, run, body);
     return true;
   }
+  if (scope == nullptr) {
+    run_of_root_at_once(s, creator, ops, run, body);
+    return true;
+  }
   if (!may_lie_on(creator, scope)) return false;
-  if (scope != nullptr) scope->begin_at_once();
+  scope->begin_at_once();
   {
-    const run_by_creator inside(s, scope_of(creator), scope != nullptr);
+    const run_by_creator inside(s, scope_of(creator), true);
     run_body_at_once(s, scope, ops, run, body);
   }
-  if (scope != nullptr) tell_if_any(scope->end_at_once(), scope);
+  tell_if_any(scope->end_at_once(), scope);
   return true;
+}
+
+[[gnu::noinline]] void engine::run_of_root_at_once(slot& s, const frame& creator, const detail::task_ops& ops,
+                                                   void (*run)(void* body), void* body) {
+  const run_by_creator inside(s, scope_of(creator), false);
+  run_body_at_once(s, nullptr, ops, run, body);
 }
 
 inline void engine::run_counted_at_once(slot& s, scope_state* scope, const detail::task_ops& ops, void (*run)(void* body), void* body) {
