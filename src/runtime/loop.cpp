@@ -46,8 +46,9 @@ std::uint64_t duration(std::uint64_t from_ns, std::uint64_t to_ns) { return to_n
 loop_helper::loop_helper(const loop_work& l, loop_parts& parts, std::uint64_t worker, bool stays) noexcept
     : loop_(l),
       parts_(parts),
-      own_(parts.parts_[worker]),
+      own_(parts.parts_[worker].own),
       worker_(worker),
+      size_(parts.size(worker)),
       stays_(stays),
       near_(worker),
       near_end_(worker + 1) {}
@@ -59,14 +60,15 @@ void loop_helper::begin(const runtime& rt) noexcept {
   while (near_end_ < parts_.shape.workers && node_of(near_end_) == node) near_end_++;
   begin_ns_ = now_ns();
   faults_ = page_faults_of_this_thread();
-  if (own_.begun.load(std::memory_order_relaxed) != 0) return;  // it comes back
+  if (parts_.begun(worker_) != 0) return;  // it comes back
+  own_ = {};
   std::uint64_t clock = parts_.clock_.load(std::memory_order_relaxed);
   constexpr auto relaxed = std::memory_order_relaxed;
   if (clock == loop_parts::nobody && parts_.clock_.compare_exchange_strong(clock, worker_, relaxed, relaxed))
     clock = worker_;
   // Who has begun alone was there first.
-  const bool is_first = loop_.elements_begun != 0 && own_.done() != 0;
-  own_.begun.store(is_first ? 1 : parts_.parts_[clock].done() + 1, std::memory_order_relaxed);
+  const bool is_first = loop_.elements_begun != 0 && parts_.done(worker_) != 0;
+  parts_.set_begun(worker_, is_first ? 1 : parts_.done(clock) + 1);
 }
 
 void loop_helper::own_part_is_done() noexcept {
@@ -80,7 +82,7 @@ void loop_helper::own_part_is_done() noexcept {
 
 // Once its own part is done, and those of its node.
 served loop_helper::look() noexcept {
-  if (own_.looks_at_ns == 0) return {};
+  if (parts_.begun(worker_) == 0 || own_.looks_at_ns == 0) return {};
   if (!parts_.unfinished_.any()) return {.all = true};
   const std::uint64_t now = now_ns();
   if (now >= own_.looks_at_ns && look_far(now) != all_done) return {};
@@ -89,7 +91,7 @@ served loop_helper::look() noexcept {
 
 std::uint64_t loop_helper::next() noexcept {
   for (; near_ < near_end_; near_++)
-    if (near_ != worker_ && parts_.parts_[near_].left() != 0) return near_++;
+    if (near_ != worker_ && parts_.left(near_) != 0) return near_++;
   for (;;) {
     if (!loop_goes_on()) return leaves_early;
     if (!parts_.unfinished_.any()) return all_done;
@@ -110,7 +112,7 @@ std::uint64_t loop_helper::look_far(std::uint64_t now) {
       far_++;
       return other;
     }
-    left_ += static_cast<std::uint32_t>(parts_.parts_[other].left());
+    left_ += static_cast<std::uint32_t>(parts_.left(other));
   }
   const bool has_seen_all = std::exchange(far_, 1) == parts_.shape.workers;
   const std::uint64_t end = now_ns();
@@ -132,30 +134,28 @@ void loop_helper::wait() {
 }
 
 bool loop_helper::is_to_be_helped(std::uint64_t worker, std::uint64_t now) {
-  const loop_part& p = parts_.parts_[worker];
-  const std::uint64_t begun = p.begun.load(std::memory_order_relaxed);
+  const std::uint64_t begun = parts_.begun(worker);
   const bool comes_no_more = begun == 0 && !loop_awaits(loop_, static_cast<int>(worker));
   if (own_.touches_first)
     return comes_no_more || duration(own_.done_ns, now) > (patience_when_touching_first - 1) * own_.lasted_ns;
   if (comes_no_more || parts_.is_uneven_.load(std::memory_order_relaxed) != 0) return true;
   if (begun == 0) return duration(own_.stuck_since_ns, now) > patience_to_come_ns;
-  if (is_done_soon(p.left(), now)) return false;
-  const std::uint64_t late = late_by(begun), left = p.left();
-  if (left > late + own_.size() / share_if_uneven) parts_.is_uneven_.store(1, std::memory_order_relaxed);
-  return left > late + own_.size() / share_to_help;
+  if (is_done_soon(parts_.left(worker), now)) return false;
+  const std::uint64_t late = late_by(begun), left = parts_.left(worker);
+  if (left > late + size_ / share_if_uneven) parts_.is_uneven_.store(1, std::memory_order_relaxed);
+  return left > late + size_ / share_to_help;
 }
 
 // In less than it takes to look at all, if its chunks are like the own ones, as they are taken to be until the helper
 // has waited for as long as those took.
 bool loop_helper::is_done_soon(std::uint64_t chunks, std::uint64_t now) const {
-  return duration(own_.done_ns, now) < own_.lasted_ns && chunks * own_.lasted_ns < own_.size() * look_ns();
+  return duration(own_.done_ns, now) < own_.lasted_ns && chunks * own_.lasted_ns < size_ * look_ns();
 }
 
 // In chunks, at most half of a part. Of who came when the clock was at its end nobody knows.
 std::uint64_t loop_helper::late_by(std::uint64_t begun) const {
-  const std::uint64_t own_begun = own_.begun.load(std::memory_order_relaxed), most = own_.size() / 2;
-  const loop_part& clock = parts_.parts_[parts_.clock_.load(std::memory_order_relaxed)];
-  return begun > clock.size() ? most : std::min(begun - std::min(begun, own_begun), most);
+  const std::uint64_t own_begun = parts_.begun(worker_), most = size_ / 2;
+  return begun > parts_.size(parts_.clock_.load(std::memory_order_relaxed)) ? most : std::min(begun - std::min(begun, own_begun), most);
 }
 
 }  // namespace weir::detail

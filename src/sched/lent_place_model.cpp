@@ -144,6 +144,56 @@ TEST(lent_place_model, what_is_sent_to_who_spins_is_not_beside_sleepers_when_its
   expect_passes([] { expect_seen_by_who_falls_asleep([](auto& sleep) { (void)sleep.borrow(0, 0, 1); }); });
 }
 
+TEST(lent_place_model, what_is_sent_to_who_spins_is_not_beside_sleepers_when_its_borrower_never_searches) {
+  expect_passes([] {
+    one_place p(2);
+    bool seen = false, was_last = false;
+    p.sleep.start_searching();
+    p.sleep.start_spinning(0);
+    p.sleep.start_searching();
+    parallel([&] { p.send(); },
+             [&] {
+               if (p.sleep.borrow_busy(0, 0, 1, was_last) == 0 && was_last) p.sleep.wake_any();
+             },
+             [&] {
+               (void)p.sleep.begin_rest(1, true);
+               seen = p.any();
+             });
+    require(seen || p.sleep.is_awake(1), "sent to a worker that is busy, beside one that sleeps");
+  });
+}
+
+TEST(lent_place_model, who_comes_busy_and_goes) {
+  const auto come = [](one_place& p) {
+    bool was_last = false;
+    if (p.sleep.borrow_busy(0, 0, 1, was_last) < 0) return;
+    if (was_last && p.any()) p.sleep.wake_any();
+    p.executed.write(p.executed.read());  // it has the place
+    p.sleep.give_back(0, false, [&](bool anywhere) { return anywhere && p.any(); }, [] {});
+    p.sleep.wake(0);
+  };
+  for (const bool spins : {false, true})
+    expect_passes([&] {
+      one_place p;
+      parallel([&] { p.publish(); }, [&] { p.work(1, spins); }, [&] { come(p); });
+      p.expect_end(1);
+    });
+}
+
+// Both workers sleep. Nobody relies on who takes the place of one of them, and stays.
+TEST(lent_place_model, beside_who_comes_busy_a_sleeper_is_woken) {
+  expect_passes([] {
+    one_place p(2);
+    for (const int w : {0, 1}) {
+      p.sleep.start_searching();
+      (void)p.sleep.begin_rest(w, true);
+    }
+    bool was_last = false;
+    parallel([&] { p.publish(); }, [&] { (void)p.sleep.borrow_busy(0, 0, 2, was_last); });
+    require(p.sleep.is_awake(0) || p.sleep.is_awake(1), "work lies beside a sleeper");
+  });
+}
+
 // The borrower has nothing to do, and only gives back: who published meanwhile saw nobody asleep.
 TEST(lent_place_model, work_is_seen_when_a_place_is_given_back) {
   expect_passes([] {

@@ -129,12 +129,17 @@ class sleep_control {
   // searching, as that worker, and may call all that workers call. -1: all are busy. An atomic operation or two, and a
   // system call if the worker has been asleep for long.
   int borrow(int first, int begin, int end) {
-    for (const std::uint32_t from : {asleep, spinning}) {
-      if (borrow_from(first, from)) return first;
-      for (int w = begin; w < end; w++)
-        if (borrow_from(w, from)) return w;
-    }
-    return -1;
+    return borrow_as(first, begin, end, [this](int w, std::uint32_t from) { return borrow_from(w, from, one_searching); });
+  }
+  // The same, but the caller is then busy. In place of a sleeper it never was searching, so nobody has relied on it; in
+  // place of who spun `was_last` is what stop_searching() returns, and asks for the same.
+  int borrow_busy(int first, int begin, int end, bool& was_last) {
+    was_last = false;
+    return borrow_as(first, begin, end, [&](int w, std::uint32_t from) {
+      if (!borrow_from(w, from, 0)) return false;
+      if (from == spinning) was_last = stop_searching();
+      return true;
+    });
   }
 
   // Of a thread that keeps a place, one at a time.
@@ -315,7 +320,7 @@ class sleep_control {
   using keeper_of_place = typename Atomics::template atomic<const keeper*>;
 
   // A worker's futex word: [loans : 28][untended : 1][state : 3]. Who moves the state from asleep to another one (a waker,
-  // a borrower, or the worker itself), and only that one, then moves the worker from sleeping to searching in state_.
+  // a borrower, or the worker itself), and only that one, then moves the worker out of those that sleep in state_.
   static constexpr std::uint32_t awake = 0;        // its own thread is busy or searching
   static constexpr std::uint32_t asleep = 1;       // its own thread is away, and no task is on its stack
   static constexpr std::uint32_t waiting = 2;      // its own thread dozes, or sleeps inside a task
@@ -415,13 +420,23 @@ class sleep_control {
     return true;
   }
 
-  bool borrow_from(int worker, std::uint32_t from) {
+  template <class BorrowFrom>
+  static int borrow_as(int first, int begin, int end, BorrowFrom&& borrows) {
+    for (const std::uint32_t from : {asleep, spinning}) {
+      if (borrows(first, from)) return first;
+      for (int w = begin; w < end; w++)
+        if (borrows(w, from)) return w;
+    }
+    return -1;
+  }
+  // `counted`: what a borrower is counted as that takes the place of a sleeper.
+  bool borrow_from(int worker, std::uint32_t from, std::uint64_t counted) {
     word& its = word_of(worker);
     std::uint32_t now = its.load(std::memory_order_relaxed);
     do {
       if (!is(now, from)) return false;
     } while (!its.compare_exchange_weak(now, with(now, lent) + one_loan, std::memory_order_acquire, std::memory_order_relaxed));
-    if (from == asleep) count_out(one_wake + one_searching);
+    if (from == asleep) count_out(one_wake + counted);
     else Atomics::fence(std::memory_order_seq_cst);  // as in stop_spinning()
     if ((now & untended) != 0) Atomics::wake_one(its);
     return true;

@@ -5,10 +5,11 @@
 // then helps with other parts, nearest first. So where an element is worked on does not depend on who comes first. Who
 // serves it, and how they learn of it, is the runtime's (src/engine/threads/loops.cpp).
 //
-// Who takes a chunk: whoever moves the part's `next` over it, by fetch_add, which may take several that are
-// neighbours. The value before is the first of them; each occurs once, and what is at or beyond `end` is nobody's.
-// Relaxed will do: nothing is handed over but the number, and the caller sees what bodies did because it waits for the
-// servers.
+// Who takes a chunk: whoever adds to the part's count of those that are taken, by fetch_add, which may take several that
+// are neighbours. The value before is the first of them; each occurs once, and what is at or beyond the part's length is
+// nobody's. Beside the count stands which loop it is of. Who finds one of an earlier loop there takes the first chunks,
+// by compare_exchange, so one of those who try does. Relaxed will do: nothing is handed over but the number, and the
+// caller sees what bodies did because it waits for the servers.
 //
 // How many at a time: one, or a 64th of a part, then twice as many each time, but no more than half of what would be
 // each worker's share of those left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). To
@@ -177,30 +178,46 @@ class loop_parts {
  public:
   using taken = chunks_taken;
 
-  // The shape is to outlive it. `alone_ns`: what one thread needs.
-  loop_parts(const loop_shape& s, const loop_work& l, const chunks_begun& done, float alone_ns)
-      : shape(s), least_run_(s.least_run(alone_ns)), parts_(l.parts), unfinished_(l.unfinished, s.workers) {
-    for (std::uint64_t w = 0; w < s.workers; w++) {
-      const std::uint64_t first = s.part_begin(w), end = s.part_begin(w + 1);
-      parts_[w].begin(first, end, done.of(first, end));
-    }
+  // A worker's chunks, of which its caller has run some alone: the first ones.
+  struct extent {
+    std::uint64_t first, size, begun_alone;
+  };
+
+  // Shape and what was begun are to outlive it. `alone_ns`: what one thread needs.
+  loop_parts(const loop_shape& s, const loop_work& l, const chunks_begun& begun_alone, float alone_ns)
+      : shape(s),
+        least_run_(s.least_run(alone_ns)),
+        each_(s.chunks / s.workers),
+        rest_(s.chunks % s.workers),
+        begun_alone_(begun_alone),
+        parts_(l.parts),
+        unfinished_(l.unfinished, s.workers) {
+    number_loop(*l.number);
     if (!s.by_node) return;
-    unfinished_.begin(s.workers, [&](std::uint64_t w) { return parts_[w].left() != 0; });
+    unfinished_.begin(s.workers, [&](std::uint64_t w) { return begun_alone.count() == 0 || left(w) != 0; });
     if (l.caller >= 0) clock_.store(static_cast<std::uint64_t>(l.caller), std::memory_order_relaxed);
     began_ns_ = now_ns();
   }
 
-  // At most so many.
-  taken take(std::uint64_t worker, std::uint64_t most) {
-    loop_part& p = parts_[worker];
-    const std::uint64_t now = p.next.load(std::memory_order_relaxed);
-    if (now >= p.end) return {0, 0};
+  extent extent_of(std::uint64_t worker) const {
+    const std::uint64_t first = begin_of(worker), end = begin_of(worker + 1);
+    return {first, end - first, begun_alone_.of(first, end)};
+  }
+  // At most so many, of this worker's extent.
+  taken take(std::uint64_t worker, const extent& e, std::uint64_t most) {
+    atomic<std::uint64_t>& taken_of = parts_[worker].taken;
     if (shape.concurrent) most = 1;
     const std::uint64_t least = is_uneven_.load(std::memory_order_relaxed) != 0 ? 1 : least_run_;
-    const std::uint64_t n = std::min(most, std::max((p.end - now) / (2 * shape.workers), least));
-    const std::uint64_t first = p.next.fetch_add(n, std::memory_order_relaxed), last = std::min(first + n, p.end);
-    if (shape.by_node && last == p.end && first < last) unfinished_.remove(worker);
-    return {first, last};
+    for (std::uint64_t word = taken_of.load(std::memory_order_relaxed);;) {
+      const bool begun = is_of_this(word);
+      const std::uint64_t now = begun ? count_in(word) : e.begun_alone;
+      if (now >= e.size) return {0, 0};
+      const std::uint64_t n = std::min(most, std::max((e.size - now) / (2 * shape.workers), least));
+      if (begun) return taken_from(worker, e, count_in(taken_of.fetch_add(n, std::memory_order_relaxed)), n);
+      if (taken_of.compare_exchange_strong(word, of_this_ | (now + n), std::memory_order_relaxed,
+                                           std::memory_order_relaxed))
+        return taken_from(worker, e, now, n);
+    }
   }
 
   const loop_shape& shape;
@@ -209,8 +226,61 @@ class loop_parts {
   friend class loop_helper;
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
+  // Which loop a word is of takes its upper bits. So many chunks there may be that the lower ones are enough, also for
+  // what servers add to the count of a part that has none left, once each, a 64th of a part or half of what was left.
+  static constexpr int number_bits = 16, count_bits = 64 - number_bits;
+  static constexpr std::uint64_t last_number = (std::uint64_t{1} << number_bits) - 1;
+  static constexpr std::uint64_t most_numbered = std::uint64_t{1} << (count_bits - 2);
+
+  // A number comes again, and where there are more chunks all bits count them: then the caller does write to all parts.
+  void number_loop(std::uint64_t& number) {
+    const bool all_bits_count = shape.chunks > most_numbered;
+    if (all_bits_count || number == last_number) {
+      for (std::uint64_t w = 0; w < shape.workers; w++) {
+        parts_[w].taken.store(all_bits_count ? extent_of(w).begun_alone : 0, std::memory_order_relaxed);
+        parts_[w].begun.store(0, std::memory_order_relaxed);
+      }
+      number = 0;
+    }
+    if (all_bits_count) {
+      number = last_number;  // what it leaves behind could be of any loop
+      return;
+    }
+    of_this_ = ++number << count_bits;
+    counts_ = (std::uint64_t{1} << count_bits) - 1;
+  }
+  bool is_of_this(std::uint64_t word) const { return (word & ~counts_) == of_this_; }
+  std::uint64_t count_in(std::uint64_t word) const { return word & counts_; }
+
+  std::uint64_t begin_of(std::uint64_t worker) const { return worker * each_ + worker * rest_ / shape.workers; }
+  taken taken_from(std::uint64_t worker, const extent& e, std::uint64_t from, std::uint64_t n) {
+    const std::uint64_t to = std::min(from + n, e.size);
+    if (from >= to) return {0, 0};
+    if (shape.by_node && to == e.size) unfinished_.remove(worker);
+    return {e.first + from, e.first + to};
+  }
+  std::uint64_t size(std::uint64_t worker) const { return begin_of(worker + 1) - begin_of(worker); }
+  std::uint64_t done(std::uint64_t worker) const {
+    const std::uint64_t word = parts_[worker].taken.load(std::memory_order_relaxed);
+    if (is_of_this(word)) return std::min(count_in(word), size(worker));
+    return extent_of(worker).begun_alone;
+  }
+  std::uint64_t left(std::uint64_t worker) const { return size(worker) - done(worker); }
+  // As loop_part has it.
+  std::uint64_t begun(std::uint64_t worker) const {
+    const std::uint64_t word = parts_[worker].begun.load(std::memory_order_relaxed);
+    return is_of_this(word) ? count_in(word) : 0;
+  }
+  void set_begun(std::uint64_t worker, std::uint64_t to) {
+    parts_[worker].begun.store(of_this_ | to, std::memory_order_relaxed);
+  }
+
   // What servers read; what they write lies in the post's memory.
   const std::uint64_t least_run_;
+  const std::uint64_t each_, rest_;      // chunks of a part, and those that are left then
+  std::uint64_t of_this_ = 0;            // upper bits of words that are of this loop
+  std::uint64_t counts_ = ~std::uint64_t{0};  // the bits that count
+  const chunks_begun& begun_alone_;
   loop_part* const parts_;               // by worker
   unfinished_parts unfinished_;          // only on several nodes, like the following
   std::uint64_t began_ns_ = 0;
@@ -243,8 +313,8 @@ class loop_helper {
 
   const loop_work& loop_;
   loop_parts& parts_;
-  loop_part& own_;
-  const std::uint64_t worker_;
+  loop_part::own_notes& own_;
+  const std::uint64_t worker_, size_;  // of its own part
   const bool stays_;
   std::uint64_t near_, near_end_;  // workers of its node that it has not looked at yet
   std::uint64_t far_ = 1;          // the same of all, counted from its own
@@ -362,8 +432,9 @@ class loop : public loop_work {
   }
 
   void run_part(std::uint64_t worker) {
+    const loop_parts::extent e = parts_->extent_of(worker);
     std::uint64_t most = shape_.first_run();
-    for (auto t = parts_->take(worker, most); t.any(); t = parts_->take(worker, most)) {
+    for (auto t = parts_->take(worker, e, most); t.any(); t = parts_->take(worker, e, most)) {
       run_chunks(t);
       most = std::min(2 * most, shape_.chunks);  // a part may be taken in more steps than a word has bits
     }

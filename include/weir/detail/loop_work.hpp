@@ -41,34 +41,24 @@ struct loop_ops {
   alignas(cache_line_bytes) mutable loop_habits habits{};
 };
 
-// A run of chunks that belongs to one worker. The caller's post has one for each, loop after loop.
+// What servers know of a run of chunks that belongs to one worker. The caller's post has one for each, loop after loop,
+// and writes to none of them: that would be a line of another cache for each worker, before anybody begins. So a word
+// says which loop it is of (loop_parts), and what is of an earlier one counts for nothing.
 struct alignas(cache_line_bytes) loop_part {
-  atomic<std::uint64_t> next{0};  // chunk
-  std::uint64_t first = 0, end = 0;
+  atomic<std::uint64_t> taken{0};  // chunks
   // The following only on several nodes, by its worker. 0: not begun; else 1 more than what was done of the part that
   // counts as clock.
   atomic<std::uint64_t> begun{0};
   // Nobody else reads these, from which it knows all when it comes again.
-  std::uint64_t done_ns = 0;         // when its own chunks were
-  std::uint64_t looks_at_ns = 0;     // when it looks at others' parts; 0: its own is not done
-  std::uint64_t lasted_ns = 0;       // the loop, when it was done
-  std::uint32_t left_before = 0;     // chunks of others, modulo 2^32
-  bool touches_first = false;
-  std::uint64_t stuck_since_ns = 0;  // when the number of those changed last
-
-  // By the caller, before anybody else knows of the loop: so many of its chunks are done.
-  void begin(std::uint64_t from, std::uint64_t to, std::uint64_t chunks_done) {
-    first = from;
-    end = to;
-    next.store(from + chunks_done, std::memory_order_relaxed);
-    begun.store(0, std::memory_order_relaxed);
-    done_ns = looks_at_ns = lasted_ns = 0;
-    left_before = 0;
-    touches_first = false;
-  }
-  std::uint64_t size() const { return end - first; }
-  std::uint64_t done() const { return std::min(next.load(std::memory_order_relaxed), end) - first; }
-  std::uint64_t left() const { return size() - done(); }
+  struct own_notes {
+    std::uint64_t done_ns = 0;         // when its own chunks were
+    std::uint64_t looks_at_ns = 0;     // when it looks at others' parts; 0: its own is not done
+    std::uint64_t lasted_ns = 0;       // the loop, when it was done
+    std::uint64_t stuck_since_ns = 0;  // when `left_before` changed last
+    std::uint32_t left_before = 0;     // chunks of others, modulo 2^32
+    bool touches_first = false;
+  };
+  own_notes own;
 };
 
 // Lies on the stack of who waits for it. Who serves it runs chunks as the worker that it is.
@@ -85,9 +75,11 @@ struct loop_work {
   const loop_ops& ops;
   const char* const name;
   const std::uint64_t elements;
-  // By the runtime, before it is shared: one for each worker, and words with a bit for each, whatever they hold.
+  // By the runtime, before it is shared: one for each worker, words with a bit for each, whatever they hold, and which
+  // loop the parts were lent to last, by their own count.
   loop_part* parts = nullptr;
   atomic<std::uint64_t>* unfinished = nullptr;
+  std::uint64_t* number = nullptr;
   std::uint64_t elements_begun = 0;    // by its caller alone
   const std::uint32_t useful;          // workers that would find a chunk
   std::uint32_t line_ns = 0;           // how long a line takes from another node; by the runtime, before it is shared

@@ -71,12 +71,11 @@ slot* engine::enter_with_care(slot& guest) {
 slot* engine::move_to_own_cpu(slot& guest) {
   const int own = own_cpus_worker_elsewhere(guest);
   if (own < 0) return slot_at(guest.kept_place);
-  const int better = scheduler_.sleep.borrow(own, own, own + 1);
+  bool was_last = false;
+  const int better = scheduler_.sleep.borrow_busy(own, own, own + 1, was_last);
   if (better < 0) return slot_at(guest.kept_place);
   leave_place(guest, leaving::for_good);
-  has_place(guest, better);
-  stop_searching_in_place(*slot_at(better));
-  return slot_at(better);
+  return has_place_busy(guest, better, was_last);
 }
 
 void engine::leave_place(slot& guest, leaving how) {
@@ -122,15 +121,37 @@ int engine::borrow_place(const std::function<bool()>& done) {
   return worker;
 }
 
-// -1: all are busy; who runs out of tasks of its own will lend its place.
 int engine::borrow_place_now() {
+  return borrow_near([this](int first, int begin, int end) { return scheduler_.sleep.borrow(first, begin, end); });
+}
+
+slot* engine::take_place_now(slot& guest) {
+  bool was_last = false;
+  const int worker = borrow_near([&](int first, int begin, int end) {
+    return scheduler_.sleep.borrow_busy(first, begin, end, was_last);
+  });
+  return worker >= 0 ? has_place_busy(guest, worker, was_last) : nullptr;
+}
+
+slot* engine::has_place_busy(slot& guest, int worker, bool was_last) {
+  has_place(guest, worker);
+  slot& place = *slot_at(worker);
+  scheduler_.stops_stealing(place.queues);
+  if (was_last) look_in_searchers_place(place);
+  return &place;
+}
+
+// borrows(first, begin, end): as sleep_control has it. -1: all are busy; who runs out of tasks of its own will lend its
+// place.
+template <class Borrow>
+int engine::borrow_near(Borrow&& borrows) {
   const int node = node_of_calling_cpu();
   const std::vector<int>& mates = scheduler_.workers_of_node(node);
   if (mates.empty()) return -1;
   const int begin = mates.front(), end = mates.back() + 1, own = worker_of_calling_cpu();
   const bool is_here = own >= begin && own < end;
-  int worker = is_here && each_cpu_has_worker_ ? scheduler_.sleep.borrow(own, own, own + 1) : -1;
-  if (worker < 0) worker = scheduler_.sleep.borrow(is_here ? own : begin, begin, end);
+  int worker = is_here && each_cpu_has_worker_ ? borrows(own, own, own + 1) : -1;
+  if (worker < 0) worker = borrows(is_here ? own : begin, begin, end);
   if (worker < 0 && place_wanted_on_.load(std::memory_order_relaxed) != node) place_wanted_on_.store(node, std::memory_order_relaxed);
   return worker;
 }
@@ -206,12 +227,14 @@ engine::leaving engine::execute_in_place(slot& place, slot& guest, const std::fu
   }
 }
 
-// Somebody may have relied on this search: if it was the last one, and something is left, another worker is woken.
 void engine::stop_searching_in_place(slot& place) {
   scheduler_.stops_stealing(place.queues);
-  if (scheduler_.sleep.stop_searching() &&
-      scheduler_.any_work_for(place.queues, sched::thief::counting::all, os::now_ns()))
-    scheduler_.sleep.wake_any();
+  if (scheduler_.sleep.stop_searching()) look_in_searchers_place(place);
+}
+
+// Somebody may have relied on a search that was the last one: if anything is left, another worker is woken.
+void engine::look_in_searchers_place(slot& place) {
+  if (scheduler_.any_work_for(place.queues, sched::thief::counting::all, os::now_ns())) scheduler_.sleep.wake_any();
 }
 
 // A thread that creates many tasks, and does not block, needs its CPU. There is a worker for each, and one is bound to
@@ -286,13 +309,9 @@ void engine::sleep_while_claimed(slot& s) {
 
 // For what a thread of the program creates and may run at once. Null: all are busy.
 slot* engine::take_place_to_create(slot& guest) {
-  const int worker = borrow_place_now();
-  if (worker < 0) return nullptr;
-  end_claim(guest);
-  has_place(guest, worker);
-  slot& place = *slot_at(worker);
-  stop_searching_in_place(place);
-  return &place;
+  slot* const place = take_place_now(guest);
+  if (place != nullptr) end_claim(guest);
+  return place;
 }
 
 }  // namespace weir::engine

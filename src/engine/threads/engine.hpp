@@ -364,10 +364,16 @@ class engine {
   void leave_for_a_while(slot& guest, const slot& place);
   void leave_after_creating(slot& guest, slot& place);
   int borrow_place(const std::function<bool()>& done);
+  template <class Borrow>
+  int borrow_near(Borrow&& borrows);
   int borrow_place_now();
+  // The guest has it then, and is busy. Null: all are busy.
+  slot* take_place_now(slot& guest);
+  slot* has_place_busy(slot& guest, int worker, bool was_last);
   int worker_of_calling_cpu() const;
   leaving execute_in_place(slot& place, slot& guest, const std::function<bool()>& done, const permission&, bool searches_at_first);
   void stop_searching_in_place(slot& place);
+  void look_in_searchers_place(slot& place);
   void leave_place(slot& guest, leaving);
   void give_up_kept_place(slot& guest);
   [[gnu::noinline]] bool run_in_place(slot& guest, frame*);

@@ -241,15 +241,12 @@ engine::called_loop engine::leave_to_others(slot& guest, detail::loop_work& l) {
 slot* engine::place_for_loop(slot& guest) {
   if (!waiting_threads_execute_ || !knows_stack(guest)) return nullptr;
   if (slot* const kept = enter_kept_place(guest); kept != nullptr) return kept;
-  int worker = borrow_place_now();
-  for (int i = 0; i < rounds_to_lend && worker < 0 && scheduler_.sleep.searching() > 0; i++) {
+  slot* place = take_place_now(guest);
+  for (int i = 0; i < rounds_to_lend && place == nullptr && scheduler_.sleep.searching() > 0; i++) {
     std::this_thread::yield();
-    worker = borrow_place_now();
+    place = take_place_now(guest);
   }
-  if (worker < 0) return nullptr;
-  has_place(guest, worker);
-  stop_searching_in_place(*slot_at(worker));
-  return slot_at(worker);
+  return place;
 }
 
 engine::called_loop engine::serve_in_place(slot& guest, slot& place, detail::loop_work& l) {

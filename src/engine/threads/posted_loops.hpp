@@ -53,6 +53,7 @@ class alignas(cache_line_bytes) posted_loop {
   void lends_memory(detail::loop_work& l) {
     l.parts = parts_.get();
     l.unfinished = unfinished_[0].words.data();
+    l.number = &number_;
   }
 
   sched::loop_post<detail::loop_work> post;
@@ -65,6 +66,7 @@ class alignas(cache_line_bytes) posted_loop {
 
   const std::unique_ptr<detail::loop_part[]> parts_;
   const std::unique_ptr<line[]> unfinished_;
+  std::uint64_t number_ = 0;
 };
 
 // Where a thread posts its loops, the outermost first. Others look at this.

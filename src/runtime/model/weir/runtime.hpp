@@ -110,6 +110,7 @@ class runtime {
     l.line_ns = 1;
     l.parts = parts_.data();
     l.unfinished = unfinished_.data();
+    l.number = &number_;
     l.caller = this_worker();
     l.ops.share(l);
     post_.put_up(l);
@@ -243,6 +244,7 @@ class runtime {
   sched::loop_post<detail::loop_work, model::model_atomics> post_{nodes()};
   std::array<detail::loop_part, model::max_threads> parts_;
   std::array<atomic<std::uint64_t>, 1> unfinished_;
+  std::uint64_t number_ = 0;
   std::array<detail::loop_work*, model::max_threads> serving_{};
   int servers_ = 0;  // that have come to the loop's end
   std::uint64_t now_ns_ = 0;
