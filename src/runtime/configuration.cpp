@@ -16,6 +16,7 @@ namespace weir::detail {
 namespace {
 
 constexpr int most_workers = runtime_options::most_workers;
+static_assert(most_workers < 1 << 15);  // loop_shape::part_begin() divides exactly, up to 2^16
 
 // What the environment says where the options leave something open. README.md lists them.
 constexpr std::string_view variables[] = {"WEIR_WORKERS", "WEIR_POLICY", "WEIR_BIND",   "WEIR_SPIN",

@@ -46,7 +46,7 @@ std::uint64_t duration(std::uint64_t from_ns, std::uint64_t to_ns) { return to_n
 loop_helper::loop_helper(const loop_work& l, loop_parts& parts, std::uint64_t worker, bool stays) noexcept
     : loop_(l),
       parts_(parts),
-      own_(parts.parts_[worker].own),
+      own_(parts.part(worker).own),
       worker_(worker),
       size_(parts.size(worker)),
       stays_(stays),
@@ -72,7 +72,7 @@ void loop_helper::begin(const runtime& rt) noexcept {
 }
 
 void loop_helper::own_part_is_done() noexcept {
-  if (own_.looks_at_ns != 0 || !parts_.unfinished_.any()) return;
+  if (own_.looks_at_ns != 0 || !parts_.unfinished().any()) return;
   own_.touches_first = page_faults_of_this_thread() - faults_ > faults_by_accident;
   const std::uint64_t now = now_ns();
   own_.done_ns = own_.stuck_since_ns = now;
@@ -83,7 +83,7 @@ void loop_helper::own_part_is_done() noexcept {
 // Once its own part is done, and those of its node.
 served loop_helper::look() noexcept {
   if (parts_.begun(worker_) == 0 || own_.looks_at_ns == 0) return {};
-  if (!parts_.unfinished_.any()) return {.all = true};
+  if (!parts_.unfinished().any()) return {.all = true};
   const std::uint64_t now = now_ns();
   if (now >= own_.looks_at_ns && look_far(now) != all_done) return {};
   return {.comes_again_ns = own_.looks_at_ns};
@@ -94,7 +94,7 @@ std::uint64_t loop_helper::next() noexcept {
     if (near_ != worker_ && parts_.left(near_) != 0) return near_++;
   for (;;) {
     if (!loop_goes_on()) return leaves_early;
-    if (!parts_.unfinished_.any()) return all_done;
+    if (!parts_.unfinished().any()) return all_done;
     if (const std::uint64_t now = now_ns(); now >= own_.looks_at_ns)
       if (const std::uint64_t other = look_far(now); other != all_done) return other;
     if (!stays_) return comes_again;
@@ -106,7 +106,7 @@ std::uint64_t loop_helper::next() noexcept {
 std::uint64_t loop_helper::look_far(std::uint64_t now) {
   for (; far_ < parts_.shape.workers && !is_early(now); far_++) {
     const std::uint64_t other = (worker_ + far_) % parts_.shape.workers;
-    if (!parts_.unfinished_.contain(other)) continue;
+    if (!parts_.unfinished().contain(other)) continue;
     if (is_to_be_helped(other, now)) {
       helped_ = true;
       far_++;
@@ -125,11 +125,11 @@ std::uint64_t loop_helper::look_far(std::uint64_t now) {
 
 // Where most are not done it is most likely not they who are late.
 bool loop_helper::is_early(std::uint64_t now) const {
-  return duration(own_.done_ns, now) < 2 * look_ns() && 2 * parts_.unfinished_.count() > parts_.shape.workers;
+  return duration(own_.done_ns, now) < 2 * look_ns() && 2 * parts_.unfinished().count() > parts_.shape.workers;
 }
 
 void loop_helper::wait() {
-  while (parts_.unfinished_.any() && loop_goes_on() && now_ns() < own_.looks_at_ns)
+  while (parts_.unfinished().any() && loop_goes_on() && now_ns() < own_.looks_at_ns)
     for (int i = 0; i < pauses_between_looks; i++) cpu_pause();
 }
 

@@ -65,6 +65,16 @@ TEST(loop_parts, of_one_loop_after_the_other) {
         for (const std::uint64_t begun : {std::uint64_t{0}, chunks / 3, chunks - 1}) of.expect_all(chunks, by_node, begun, caller);
 }
 
+TEST(loop_parts, share_chunks_out_evenly) {
+  for (const int of : {1, 2, 3, 7, 24, 192, 1000, 32767})
+    for (const std::uint64_t chunks : {1u, 5u, 191u, 193u, 32766u, 32768u, 1000003u}) {
+      const loop_shape s = loop_shape::of(chunks, 1, of, false);
+      const auto n = static_cast<std::uint64_t>(of);
+      for (std::uint64_t w = 0; w <= n; w++)
+        ASSERT_EQ(s.part_begin(w), w * (chunks / n) + w * (chunks % n) / n) << chunks << " chunks, worker " << w << " of " << n;
+    }
+}
+
 // With one chunk only the last part has any: nobody touches the others, until a loop comes that has the number that is
 // still written there.
 TEST(loop_parts, of_loops_whose_numbers_come_again) {

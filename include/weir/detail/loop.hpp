@@ -62,6 +62,9 @@ struct loop_shape {
   bool by_node;   // other nodes are left alone for a while; else all workers are neighbours
   bool by_chunk;  // the program says how long a chunk is: it is looked between any two whether the loop is left early
   bool concurrent;  // chunks may wait for each other: who has begun one keeps no other from anybody
+  // For part_begin(), which who serves asks for: chunks of each part, those that are left then, and what divides by the
+  // number of workers.
+  std::uint64_t each, rest, inverse;
 
   static loop_shape of(std::uint64_t elements, std::uint64_t grain, int workers, bool by_node,
                        std::uint64_t chunks_a_worker = chunks_per_worker) {
@@ -71,7 +74,8 @@ struct loop_shape {
       const std::uint64_t coarse = divided_up(elements, chunks_per_worker * w);
       grain = aligned(std::max(divided_up(elements, chunks_a_worker * w), std::min(coarse, least_divided_elements)));
     }
-    return {elements, grain, divided_up(elements, grain), w, by_node, given, false};
+    const std::uint64_t chunks = divided_up(elements, grain);
+    return {elements, grain, chunks, w, by_node, given, false, chunks / w, chunks % w, divided_up(one, w)};
   }
 
   // Chunks that who comes takes at first: where the program has not said how long a chunk is, a 64th of a part.
@@ -89,9 +93,13 @@ struct loop_shape {
   std::uint64_t chunk_begin(std::uint64_t c) const { return c * grain; }
   std::uint64_t chunk_end(std::uint64_t c) const { return c + 1 == chunks ? elements : (c + 1) * grain; }
   // First chunk of worker `w`'s part; of `workers`: where the last one ends. Few chunks are spread over all workers.
-  std::uint64_t part_begin(std::uint64_t w) const { return w * (chunks / workers) + w * (chunks % workers) / workers; }
+  // Without a division: n * inverse / one is n / workers. The inverse is less than 1 too large, so the product is by less
+  // than n, which is below the square of the number of workers; to be wrong it would have to be by `one` divided by that
+  // number.
+  std::uint64_t part_begin(std::uint64_t w) const { return w * each + w * rest * inverse / one; }
 
  private:
+  static constexpr std::uint64_t one = std::uint64_t{1} << 48;
   // Vectors in a body's loop are as well aligned at each chunk's begin as at the range's, and neighbours do not share a
   // cache line. At most a third more.
   static std::uint64_t aligned(std::uint64_t grain) {
@@ -137,14 +145,13 @@ class chunks_begun {
 // Which parts of a loop are not exhausted: in few lines, so that helpers look at those only.
 class unfinished_parts {
  public:
-  unfinished_parts(atomic<std::uint64_t>* words, std::uint64_t parts)
-      : words_(words), count_((parts + bits - 1) / bits) {}
+  unfinished_parts(atomic<std::uint64_t>* words, std::uint64_t parts) : words_(words), parts_(parts) {}
 
   template <class Any>
-  void begin(std::uint64_t parts, Any&& any_in) {
-    for (std::uint64_t w = 0; w < count_; w++) {
+  void begin(Any&& any_in) {
+    for (std::uint64_t w = 0; w * bits < parts_; w++) {
       std::uint64_t set = 0;
-      for (std::uint64_t p = w * bits; p < std::min(parts, (w + 1) * bits); p++)
+      for (std::uint64_t p = w * bits; p < std::min(parts_, (w + 1) * bits); p++)
         if (any_in(p)) set |= std::uint64_t{1} << p % bits;
       words_[w].store(set, std::memory_order_relaxed);
     }
@@ -154,11 +161,11 @@ class unfinished_parts {
   }
   std::uint64_t count() const {
     std::uint64_t n = 0;
-    for (std::uint64_t w = 0; w < count_; w++) n += static_cast<unsigned>(std::popcount(word(w)));
+    for (std::uint64_t w = 0; w * bits < parts_; w++) n += static_cast<unsigned>(std::popcount(word(w)));
     return n;
   }
   bool any() const {
-    for (std::uint64_t w = 0; w < count_; w++)
+    for (std::uint64_t w = 0; w * bits < parts_; w++)
       if (word(w) != 0) return true;
     return false;
   }
@@ -170,7 +177,7 @@ class unfinished_parts {
   std::uint64_t word(std::uint64_t w) const { return words_[w].load(std::memory_order_relaxed); }
 
   atomic<std::uint64_t>* const words_;
-  const std::uint64_t count_;
+  const std::uint64_t parts_;
 };
 
 // The parts of a loop, and who has got how far.
@@ -185,27 +192,21 @@ class loop_parts {
 
   // Shape and what was begun are to outlive it. `alone_ns`: what one thread needs.
   loop_parts(const loop_shape& s, const loop_work& l, const chunks_begun& begun_alone, float alone_ns)
-      : shape(s),
-        least_run_(s.least_run(alone_ns)),
-        each_(s.chunks / s.workers),
-        rest_(s.chunks % s.workers),
-        begun_alone_(begun_alone),
-        parts_(l.parts),
-        unfinished_(l.unfinished, s.workers) {
+      : shape(s), loop_(l), begun_alone_(begun_alone), least_run_(s.least_run(alone_ns)) {
     number_loop(*l.number);
     if (!s.by_node) return;
-    unfinished_.begin(s.workers, [&](std::uint64_t w) { return begun_alone.count() == 0 || left(w) != 0; });
+    unfinished().begin([&](std::uint64_t w) { return begun_alone.count() == 0 || left(w) != 0; });
     if (l.caller >= 0) clock_.store(static_cast<std::uint64_t>(l.caller), std::memory_order_relaxed);
     began_ns_ = now_ns();
   }
 
   extent extent_of(std::uint64_t worker) const {
-    const std::uint64_t first = begin_of(worker), end = begin_of(worker + 1);
+    const std::uint64_t first = shape.part_begin(worker), end = shape.part_begin(worker + 1);
     return {first, end - first, begun_alone_.of(first, end)};
   }
   // At most so many, of this worker's extent.
   taken take(std::uint64_t worker, const extent& e, std::uint64_t most) {
-    atomic<std::uint64_t>& taken_of = parts_[worker].taken;
+    atomic<std::uint64_t>& taken_of = part(worker).taken;
     if (shape.concurrent) most = 1;
     const std::uint64_t least = is_uneven_.load(std::memory_order_relaxed) != 0 ? 1 : least_run_;
     for (std::uint64_t word = taken_of.load(std::memory_order_relaxed);;) {
@@ -237,8 +238,8 @@ class loop_parts {
     const bool all_bits_count = shape.chunks > most_numbered;
     if (all_bits_count || number == last_number) {
       for (std::uint64_t w = 0; w < shape.workers; w++) {
-        parts_[w].taken.store(all_bits_count ? extent_of(w).begun_alone : 0, std::memory_order_relaxed);
-        parts_[w].begun.store(0, std::memory_order_relaxed);
+        part(w).taken.store(all_bits_count ? extent_of(w).begun_alone : 0, std::memory_order_relaxed);
+        part(w).begun.store(0, std::memory_order_relaxed);
       }
       number = 0;
     }
@@ -247,43 +248,40 @@ class loop_parts {
       return;
     }
     of_this_ = ++number << count_bits;
-    counts_ = (std::uint64_t{1} << count_bits) - 1;
   }
-  bool is_of_this(std::uint64_t word) const { return (word & ~counts_) == of_this_; }
-  std::uint64_t count_in(std::uint64_t word) const { return word & counts_; }
+  bool is_of_this(std::uint64_t word) const { return of_this_ == 0 || word >> count_bits == of_this_ >> count_bits; }
+  std::uint64_t count_in(std::uint64_t word) const { return of_this_ == 0 ? word : word ^ of_this_; }
 
-  std::uint64_t begin_of(std::uint64_t worker) const { return worker * each_ + worker * rest_ / shape.workers; }
+  loop_part& part(std::uint64_t worker) const { return loop_.parts[worker]; }
+  unfinished_parts unfinished() const { return {loop_.unfinished, shape.workers}; }
   taken taken_from(std::uint64_t worker, const extent& e, std::uint64_t from, std::uint64_t n) {
     const std::uint64_t to = std::min(from + n, e.size);
     if (from >= to) return {0, 0};
-    if (shape.by_node && to == e.size) unfinished_.remove(worker);
+    if (shape.by_node && to == e.size) unfinished().remove(worker);
     return {e.first + from, e.first + to};
   }
-  std::uint64_t size(std::uint64_t worker) const { return begin_of(worker + 1) - begin_of(worker); }
+  std::uint64_t size(std::uint64_t worker) const { return shape.part_begin(worker + 1) - shape.part_begin(worker); }
   std::uint64_t done(std::uint64_t worker) const {
-    const std::uint64_t word = parts_[worker].taken.load(std::memory_order_relaxed);
+    const std::uint64_t word = part(worker).taken.load(std::memory_order_relaxed);
     if (is_of_this(word)) return std::min(count_in(word), size(worker));
     return extent_of(worker).begun_alone;
   }
   std::uint64_t left(std::uint64_t worker) const { return size(worker) - done(worker); }
   // As loop_part has it.
   std::uint64_t begun(std::uint64_t worker) const {
-    const std::uint64_t word = parts_[worker].begun.load(std::memory_order_relaxed);
+    const std::uint64_t word = part(worker).begun.load(std::memory_order_relaxed);
     return is_of_this(word) ? count_in(word) : 0;
   }
   void set_begun(std::uint64_t worker, std::uint64_t to) {
-    parts_[worker].begun.store(of_this_ | to, std::memory_order_relaxed);
+    part(worker).begun.store(of_this_ | to, std::memory_order_relaxed);
   }
 
-  // What servers read; what they write lies in the post's memory.
-  const std::uint64_t least_run_;
-  const std::uint64_t each_, rest_;      // chunks of a part, and those that are left then
-  std::uint64_t of_this_ = 0;            // upper bits of words that are of this loop
-  std::uint64_t counts_ = ~std::uint64_t{0};  // the bits that count
+  // What servers read, in few lines; what they write lies in the post's memory.
+  const loop_work& loop_;
   const chunks_begun& begun_alone_;
-  loop_part* const parts_;               // by worker
-  unfinished_parts unfinished_;          // only on several nodes, like the following
-  std::uint64_t began_ns_ = 0;
+  const std::uint64_t least_run_;
+  std::uint64_t of_this_ = 0;            // the upper bits of words that are of this loop; 0: all bits count
+  std::uint64_t began_ns_ = 0;           // only on several nodes, like the following
   atomic<std::uint64_t> clock_{nobody};  // whose part it is: the caller's, or of the first to begin
   atomic<std::uint32_t> is_uneven_{0};
 };

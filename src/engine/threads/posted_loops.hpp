@@ -66,7 +66,7 @@ class alignas(cache_line_bytes) posted_loop {
 
   const std::unique_ptr<detail::loop_part[]> parts_;
   const std::unique_ptr<line[]> unfinished_;
-  std::uint64_t number_ = 0;
+  alignas(cache_line_bytes) std::uint64_t number_ = 0;  // nobody else reads this, while all look at the post
 };
 
 // Where a thread posts its loops, the outermost first. Others look at this.
