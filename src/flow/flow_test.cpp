@@ -94,6 +94,25 @@ class flow_test : public ::testing::Test {
   std::vector<frame*> ready_;
 };
 
+TEST(task_ops, knows_how_long_tasks_are_without_writing_each_time_down) {
+  using detail::task_length;
+  const detail::task_ops of{nullptr, nullptr};
+  const auto typical = [&] { return of.typical_ns.load(std::memory_order_relaxed); };
+  EXPECT_TRUE(of.is_unknown());
+  of.note(task_length::long_, 20'000);
+  EXPECT_EQ(typical(), 20'000u);
+  EXPECT_TRUE(of.has_run_before());
+  for (const std::uint64_t ns : {18'000u, 22'000u, 20'100u}) of.note(task_length::long_, ns);
+  EXPECT_EQ(typical(), 20'000u);
+  for (int i = 0; i < 30; i++) of.note(task_length::short_, 1'000);
+  EXPECT_LE(typical(), 1'000 + 1'000 / 8 + 50 + 20);
+  EXPECT_TRUE(of.is_short());
+  of.note(task_length::short_, 0);
+  EXPECT_GE(typical(), 1u);
+  of.note(task_length::long_, ~std::uint64_t{0} / 4);
+  EXPECT_EQ(typical(), 0xffffffffu);
+}
+
 TEST_F(flow_test, a_reader_waits_for_its_writer) {
   test_datum x;
   frame* w = spawn({.out = {&x}});

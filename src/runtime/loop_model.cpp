@@ -70,6 +70,22 @@ TEST(loop_model, on_one_node) {
 TEST(loop_model, on_two_nodes) {
   expect_passes([] { visit_all(two_nodes); });
 }
+// In the same memory. With these numbers the second one is numbered from the beginning again.
+TEST(loop_model, one_after_the_other) {
+  for (const std::uint64_t number : {0u, 65533u, 65534u})
+    for (const node_of_worker& workers : {node_of_worker{0, 0}, node_of_worker{0, 1}})
+      expect_passes([&] {
+        runtime rt(workers);
+        rt.number = number;
+        elements all(3), again(2);
+        beside_workers(rt, {0, 1}, [&] {
+          parallel_for(rt, 0, 3, [&](int i) { all.visit(i); }, {.grain = 1});
+          all.expect_once();
+          parallel_for(rt, 0, 2, [&](int i) { again.visit(i); }, {.grain = 1});
+          again.expect_once();
+        });
+      });
+}
 TEST(loop_model, distributed_over_no_nodes) {
   expect_passes([] { visit_all(two_nodes, {.grain = 1, .distribution = distribution::none}); });
 }

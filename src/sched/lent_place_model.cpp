@@ -180,17 +180,33 @@ TEST(lent_place_model, who_comes_busy_and_goes) {
     });
 }
 
-// Both workers sleep. Nobody relies on who takes the place of one of them, and stays.
+// Worker 1 sleeps, and worker 0 is about to, when somebody takes its place to work there, and stays. What is published
+// meanwhile must not lie beside worker 1.
 TEST(lent_place_model, beside_who_comes_busy_a_sleeper_is_woken) {
   expect_passes([] {
     one_place p(2);
-    for (const int w : {0, 1}) {
-      p.sleep.start_searching();
-      (void)p.sleep.begin_rest(w, true);
-    }
-    bool was_last = false;
-    parallel([&] { p.publish(); }, [&] { (void)p.sleep.borrow_busy(0, 0, 2, was_last); });
-    require(p.sleep.is_awake(0) || p.sleep.is_awake(1), "work lies beside a sleeper");
+    p.sleep.start_searching();
+    (void)p.sleep.begin_rest(1, true);
+    p.sleep.start_searching();
+    model::atomic<int> published{0};
+    parallel(
+        [&] {
+          p.publish();
+          published.store(1, release);
+        },
+        [&] { p.sleep.sleep(0, [&] { return p.any(); }); },
+        [&] {
+          bool was_last = false;
+          if (p.sleep.borrow_busy(0, 0, 1, was_last) < 0) {
+            p.sleep.wake(0);
+            return;
+          }
+          if (was_last && p.any()) p.sleep.wake_any();
+          while (published.load(acquire) == 0) model_atomics::pause();
+          require(p.sleep.is_awake(1), "work lies beside a sleeper");
+          p.sleep.start_searching();
+          p.sleep.hand_over(0);
+        });
   });
 }
 

@@ -129,16 +129,17 @@ class sleep_control {
   // searching, as that worker, and may call all that workers call. -1: all are busy. An atomic operation or two, and a
   // system call if the worker has been asleep for long.
   int borrow(int first, int begin, int end) {
-    return borrow_as(first, begin, end, [this](int w, std::uint32_t from) { return borrow_from(w, from, one_searching); });
+    return borrow_as(first, begin, end, [this](int w, std::uint32_t from) { return borrow_from(w, from).succeeded; });
   }
-  // The same, but the caller is then busy. In place of a sleeper it never was searching, so nobody has relied on it; in
-  // place of who spun `was_last` is what stop_searching() returns, and asks for the same.
+  // The same, but the caller is then busy. `was_last` is what stop_searching() returns, and asks for the same. In place of
+  // one who has looked for the last time, and sleeps until it is woken, the caller never was searching: nobody relies on
+  // either of them.
   int borrow_busy(int first, int begin, int end, bool& was_last) {
     was_last = false;
     return borrow_as(first, begin, end, [&](int w, std::uint32_t from) {
-      if (!borrow_from(w, from, 0)) return false;
-      if (from == spinning) was_last = stop_searching();
-      return true;
+      const loan made = borrow_from(w, from, true);
+      if (made.succeeded && made.searches) was_last = stop_searching();
+      return made.succeeded;
     });
   }
 
@@ -429,17 +430,20 @@ class sleep_control {
     }
     return -1;
   }
-  // `counted`: what a borrower is counted as that takes the place of a sleeper.
-  bool borrow_from(int worker, std::uint32_t from, std::uint64_t counted) {
+  struct loan {
+    bool succeeded, searches;
+  };
+  loan borrow_from(int worker, std::uint32_t from, bool to_be_busy = false) {
     word& its = word_of(worker);
     std::uint32_t now = its.load(std::memory_order_relaxed);
     do {
-      if (!is(now, from)) return false;
+      if (!is(now, from)) return {false, false};
     } while (!its.compare_exchange_weak(now, with(now, lent) + one_loan, std::memory_order_acquire, std::memory_order_relaxed));
-    if (from == asleep) count_out(one_wake + counted);
+    const bool sleeps_for_good = (now & untended) != 0, searches = !(to_be_busy && sleeps_for_good);
+    if (from == asleep) count_out(searches ? one_wake + one_searching : one_wake);
     else Atomics::fence(std::memory_order_seq_cst);  // as in stop_spinning()
-    if ((now & untended) != 0) Atomics::wake_one(its);
-    return true;
+    if (sleeps_for_good) Atomics::wake_one(its);
+    return {true, searches};
   }
 
   // What a worker does before it looks at all queues for the last time. True: everybody is asleep now.

@@ -5,11 +5,11 @@
 // then helps with other parts, nearest first. So where an element is worked on does not depend on who comes first. Who
 // serves it, and how they learn of it, is the runtime's (src/engine/threads/loops.cpp).
 //
-// Who takes a chunk: whoever adds to the part's count of those that are taken, by fetch_add, which may take several that
-// are neighbours. The value before is the first of them; each occurs once, and what is at or beyond the part's length is
-// nobody's. Beside the count stands which loop it is of. Who finds one of an earlier loop there takes the first chunks,
-// by compare_exchange, so one of those who try does. Relaxed will do: nothing is handed over but the number, and the
-// caller sees what bodies did because it waits for the servers.
+// Who takes a chunk: whoever adds to the part's count of those that are taken, by fetch_add, which may take several
+// that are neighbours. The value before is the first of them; each occurs once, and what is at or beyond the part's
+// length is nobody's. Beside the count stands which loop it is of. Who finds one of an earlier loop there takes the
+// first chunks, by compare_exchange, so one of those who try does. Relaxed will do: nothing is handed over but the
+// number, and the caller sees what bodies did because it waits for the servers.
 //
 // How many at a time: one, or a 64th of a part, then twice as many each time, but no more than half of what would be
 // each worker's share of those left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). To
@@ -93,9 +93,9 @@ struct loop_shape {
   std::uint64_t chunk_begin(std::uint64_t c) const { return c * grain; }
   std::uint64_t chunk_end(std::uint64_t c) const { return c + 1 == chunks ? elements : (c + 1) * grain; }
   // First chunk of worker `w`'s part; of `workers`: where the last one ends. Few chunks are spread over all workers.
-  // Without a division: n * inverse / one is n / workers. The inverse is less than 1 too large, so the product is by less
-  // than n, which is below the square of the number of workers; to be wrong it would have to be by `one` divided by that
-  // number.
+  // Without a division: n * inverse / one is n / workers. The inverse is less than 1 too large, so the product is by
+  // less than n, which is below the square of the number of workers; to be wrong it would have to be by `one` divided
+  // by that number.
   std::uint64_t part_begin(std::uint64_t w) const { return w * each + w * rest * inverse / one; }
 
  private:
@@ -195,7 +195,10 @@ class loop_parts {
       : shape(s), loop_(l), begun_alone_(begun_alone), least_run_(s.least_run(alone_ns)) {
     number_loop(*l.number);
     if (!s.by_node) return;
-    unfinished().begin([&](std::uint64_t w) { return begun_alone.count() == 0 || left(w) != 0; });
+    unfinished().begin([this](std::uint64_t w) {
+      const extent e = extent_of(w);
+      return e.begun_alone < e.size;
+    });
     if (l.caller >= 0) clock_.store(static_cast<std::uint64_t>(l.caller), std::memory_order_relaxed);
     began_ns_ = now_ns();
   }
@@ -227,8 +230,9 @@ class loop_parts {
   friend class loop_helper;
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
-  // Which loop a word is of takes its upper bits. So many chunks there may be that the lower ones are enough, also for
-  // what servers add to the count of a part that has none left, once each, a 64th of a part or half of what was left.
+  // Which loop a word is of takes its upper bits. So many chunks there may be that the lower ones are enough, also
+  // for what servers add to the count of a part that has none left, once each: a 64th of a part, or half of what was
+  // left.
   static constexpr int number_bits = 16, count_bits = 64 - number_bits;
   static constexpr std::uint64_t last_number = (std::uint64_t{1} << number_bits) - 1;
   static constexpr std::uint64_t most_numbered = std::uint64_t{1} << (count_bits - 2);

@@ -169,7 +169,10 @@ class engine {
   // Tasks of the scope, and of those that are waited for in its tasks, are skipped if they have not started. One of
   // scope_state's reasons.
   void end_early(scope_state& s, std::uint32_t reason) noexcept {
-    if (s.reasons_to_skip.fetch_or(reason, std::memory_order_relaxed) == 0) watched_.fetch_add(1, std::memory_order_relaxed);
+    // First, so that who forgets the reason takes away no more than was added.
+    watched_.fetch_add(1, std::memory_order_relaxed);
+    if (s.reasons_to_skip.fetch_or(reason, std::memory_order_release) != 0)
+      watched_.fetch_sub(1, std::memory_order_relaxed);
   }
   void begin_anew(scope_state& s) noexcept { forget(s, scope_state::was_cancelled | scope_state::has_failed); }
   // Who has waited will be told of a failure. For one of the scope's own tasks it stays cancelled, for others it is
@@ -265,7 +268,7 @@ class engine {
   frame* create_with_care(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
   void forget(scope_state& s, std::uint32_t reasons) noexcept {
     if ((s.reasons_to_skip.load(std::memory_order_relaxed) & reasons) == 0) return;
-    const std::uint32_t before = s.reasons_to_skip.fetch_and(~reasons, std::memory_order_relaxed);
+    const std::uint32_t before = s.reasons_to_skip.fetch_and(~reasons, std::memory_order_acquire);
     if (before != 0 && (before & ~reasons) == 0) watched_.fetch_sub(1, std::memory_order_relaxed);
   }
   void start_workers(const std::vector<int>& cpus);  // throws error, and then none is left

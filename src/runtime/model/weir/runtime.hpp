@@ -110,7 +110,7 @@ class runtime {
     l.line_ns = 1;
     l.parts = parts_.data();
     l.unfinished = unfinished_.data();
-    l.number = &number_;
+    l.number = &number;
     l.caller = this_worker();
     l.ops.share(l);
     post_.put_up(l);
@@ -145,6 +145,7 @@ class runtime {
   static inline runtime* current = nullptr;  // of the current run
   bool begins_loops_alone = false;           // one chunk, or all if there is time
   bool has_time_alone = false;
+  std::uint64_t number = 0;                  // of the last loop, as its parts have it
 
  private:
   struct task {
@@ -244,7 +245,6 @@ class runtime {
   sched::loop_post<detail::loop_work, model::model_atomics> post_{nodes()};
   std::array<detail::loop_part, model::max_threads> parts_;
   std::array<atomic<std::uint64_t>, 1> unfinished_;
-  std::uint64_t number_ = 0;
   std::array<detail::loop_work*, model::max_threads> serving_{};
   int servers_ = 0;  // that have come to the loop's end
   std::uint64_t now_ns_ = 0;
