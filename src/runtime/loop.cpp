@@ -155,7 +155,8 @@ bool loop_helper::is_done_soon(std::uint64_t chunks, std::uint64_t now) const {
 // In chunks, at most half of a part. Of who came when the clock was at its end nobody knows.
 std::uint64_t loop_helper::late_by(std::uint64_t begun) const {
   const std::uint64_t own_begun = parts_.begun(worker_), most = size_ / 2;
-  return begun > parts_.size(parts_.clock_.load(std::memory_order_relaxed)) ? most : std::min(begun - std::min(begun, own_begun), most);
+  const bool clock_had_ended = begun > parts_.size(parts_.clock_.load(std::memory_order_relaxed));
+  return clock_had_ended ? most : std::min(begun - std::min(begun, own_begun), most);
 }
 
 }  // namespace weir::detail

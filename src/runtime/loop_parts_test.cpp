@@ -62,7 +62,8 @@ TEST(loop_parts, of_one_loop_after_the_other) {
   for (const bool by_node : {false, true})
     for (std::uint64_t chunks = 1; chunks < 40; chunks++)
       for (std::uint64_t caller = 0; caller < workers; caller++)
-        for (const std::uint64_t begun : {std::uint64_t{0}, chunks / 3, chunks - 1}) of.expect_all(chunks, by_node, begun, caller);
+        for (const std::uint64_t begun : {std::uint64_t{0}, chunks / 3, chunks - 1})
+          of.expect_all(chunks, by_node, begun, caller);
 }
 
 TEST(loop_parts, share_chunks_out_evenly) {
@@ -71,7 +72,8 @@ TEST(loop_parts, share_chunks_out_evenly) {
       const loop_shape s = loop_shape::of(chunks, 1, of, false);
       const auto n = static_cast<std::uint64_t>(of);
       for (std::uint64_t w = 0; w <= n; w++)
-        ASSERT_EQ(s.part_begin(w), w * (chunks / n) + w * (chunks % n) / n) << chunks << " chunks, worker " << w << " of " << n;
+        ASSERT_EQ(s.part_begin(w), w * (chunks / n) + w * (chunks % n) / n)
+            << chunks << " chunks, worker " << w << " of " << n;
     }
 }
 

@@ -131,9 +131,9 @@ class sleep_control {
   int borrow(int first, int begin, int end) {
     return borrow_as(first, begin, end, [this](int w, std::uint32_t from) { return borrow_from(w, from).succeeded; });
   }
-  // The same, but the caller is then busy. `was_last` is what stop_searching() returns, and asks for the same. In place of
-  // one who has looked for the last time, and sleeps until it is woken, the caller never was searching: nobody relies on
-  // either of them.
+  // The same, but the caller is then busy. `was_last` is what stop_searching() returns, and asks for the same. In place
+  // of one who has looked for the last time, and sleeps until it is woken, the caller never was searching: nobody
+  // relies on either of them.
   int borrow_busy(int first, int begin, int end, bool& was_last) {
     was_last = false;
     return borrow_as(first, begin, end, [&](int w, std::uint32_t from) {

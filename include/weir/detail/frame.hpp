@@ -178,7 +178,8 @@ static_assert(sizeof(version) == 48);
 enum class task_length : std::uint8_t { unknown = 0, apart, short_, long_ };
 
 // What spawn() knows about the closure's type, and what is learnt about it. Whoever creates or runs a task of this type
-// reads the first line, so that is written to only while the length is unknown, and when it turns out to be another one.
+// reads the first line, so that is written to only while the length is unknown, and when it turns out to be another
+// one.
 struct alignas(64) task_ops {
   void (*run)(frame*);              // calls the closure with its accesses
   void (*destroy)(frame*) noexcept; // destroys the closure; null: nothing to do

@@ -183,8 +183,10 @@ class engine {
     else begin_anew(s);
   }
   // For a task of the scope that runs, or is about to run, on this thread.
-  bool ends_early(const slot& s, const scope_state& scope) const { return any_ends_early() && scope.ends_early(s.outside); }
-  bool ends_early(const slot& s, const frame& f) const { return any_ends_early() && scope_of(f).ends_early(s.outside); }
+  bool ends_early(const slot& s, const scope_state& of) const { return any_ends_early() && of.ends_early(s.outside); }
+  bool ends_early(const slot& s, const frame& f) const {
+    return any_ends_early() && scope_of(f).ends_early(s.outside);
+  }
   // Null: the calling thread is in no task of this engine. Any thread may ask, also of a child process.
   const frame* running_task() const {
     const slot* const s = running_slot();
