@@ -12,21 +12,21 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::uint64_t workers = 3;
+constexpr std::uint64_t all_workers = 3;
 constexpr std::uint64_t numbers = std::uint64_t{1} << 16;  // of loops, as words have them
 constexpr loop_ops no_body{nullptr, nullptr, nullptr, nullptr, nullptr};
 
 // Their memory, as a post has it.
 struct post {
-  std::array<loop_part, workers> parts;
+  std::array<loop_part, all_workers> parts;
   std::array<atomic<std::uint64_t>, 1> unfinished;
   std::uint64_t number = 0;
 
   // Each worker takes all it can, of all parts: whether each chunk is taken once, but those that the caller has begun,
   // from the beginning of that worker's part on.
   void expect_all(std::uint64_t chunks, bool by_node, std::uint64_t begun = 0, std::uint64_t caller = 0) {
-    const loop_shape shape = loop_shape::of(chunks, 1, workers, by_node);
-    loop_work l(no_body, "loop", chunks, workers, true);
+    const loop_shape shape = loop_shape::of(chunks, 1, all_workers, by_node);
+    loop_work l(no_body, "loop", chunks, all_workers, true);
     l.parts = parts.data();
     l.unfinished = unfinished.data();
     l.number = &number;
@@ -36,8 +36,8 @@ struct post {
     for (std::uint64_t left = begun; left > 0; left -= runs.back().last - runs.back().first)
       runs.push_back(alone.take(left));
     loop_parts p(shape, l, alone, std::numeric_limits<float>::max());
-    for (std::uint64_t w = 0; w < workers; w++)
-      for (std::uint64_t part = 0; part < workers; part++) take_all(p, (w + part) % workers, runs);
+    for (std::uint64_t w = 0; w < all_workers; w++)
+      for (std::uint64_t part = 0; part < all_workers; part++) take_all(p, (w + part) % all_workers, runs);
     std::ranges::sort(runs, {}, &chunks_taken::first);
     std::uint64_t next = 0;
     for (const chunks_taken& t : runs) {
@@ -61,7 +61,7 @@ TEST(loop_parts, of_one_loop_after_the_other) {
   post of;
   for (const bool by_node : {false, true})
     for (std::uint64_t chunks = 1; chunks < 40; chunks++)
-      for (std::uint64_t caller = 0; caller < workers; caller++)
+      for (std::uint64_t caller = 0; caller < all_workers; caller++)
         for (const std::uint64_t begun : {std::uint64_t{0}, chunks / 3, chunks - 1})
           of.expect_all(chunks, by_node, begun, caller);
 }
