@@ -268,6 +268,7 @@ class engine {
   flow::waiter* take_untold() { return untold_.any() ? untold_.take(told_alone_) : nullptr; }
   void look_around_before_creating(slot&);
   frame* create_with_care(scope_state*, const detail::task_ops*, const task_options&, detail::frame_size);
+  bool any_ends_early() const { return watched_.load(std::memory_order_relaxed) != watched_always_; }
   void forget(scope_state& s, std::uint32_t reasons) noexcept {
     if ((s.reasons_to_skip.load(std::memory_order_relaxed) & reasons) == 0) return;
     const std::uint32_t before = s.reasons_to_skip.fetch_and(~reasons, std::memory_order_acquire);
@@ -506,7 +507,6 @@ class engine {
   trace::recorder* const recorder_;
   const std::function<void(sched::scheduler&, int worker)> worker_begins_;
   const bool tasks_need_frames_;  // for traces, which have them outlive their tasks, and for policies that observe
-  bool any_ends_early() const { return watched_.load(std::memory_order_relaxed) != watched_always_; }
   // Why workers do more about a task than to run it: run_watched(). One for all that is so as long as the engine lives,
   // and one for each scope that has ended early.
   const std::uint32_t watched_always_;
