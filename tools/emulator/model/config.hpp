@@ -32,6 +32,7 @@ struct model_config {
   double wake_ns = 2000;                   // from the event an idle CPU waits for to its first instruction
   // How far clocks may be apart. Smaller: CPUs wait for each other all the time. Larger: contention is seen less well.
   double quantum_ns = 20000;
+  std::vector<int> profiled_cpus;          // those that count by the address of the code, too
 
   std::size_t cpus() const { return node_of_cpu.size(); }
   std::size_t nodes() const { return node_bytes.size(); }

@@ -1,24 +1,16 @@
 // What one CPU has done, and what all have.
 #pragma once
 
+#include "code_profile.hpp"
 #include "config.hpp"
+#include "count.hpp"
 
 #include <array>
-#include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace weir::emulator {
-
-// Counted by one thread, read by any.
-class count {
- public:
-  void add(std::uint64_t n) { value_.store(get() + n, std::memory_order_relaxed); }
-  std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
 
 struct cpu_counters {
   count instructions, kernel_instructions, accesses, shared_cache_hits, page_faults, migrations, system_calls, queue_ps, idle_ps, skew_breaks;
@@ -29,6 +21,7 @@ struct cpu_counters {
 struct totals {
   std::uint64_t instructions = 0, kernel_instructions = 0, accesses = 0, shared_cache_hits = 0, page_faults = 0, migrations = 0, system_calls = 0, queue_ps = 0, idle_ps = 0, skew_breaks = 0;
   std::vector<std::uint64_t> read_lines, write_lines;
+  code_profile code;   // of the CPUs that are profiled
 };
 
 // What happened between two moments.
@@ -38,6 +31,7 @@ inline totals operator-(totals after, const totals& before) {
     after.*member -= before.*member;
   for (auto member : {&totals::read_lines, &totals::write_lines})
     for (std::size_t i = 0; i < (after.*member).size(); i++) (after.*member)[i] -= (before.*member)[i];
+  after.code = std::move(after.code) - before.code;
   return after;
 }
 

@@ -39,6 +39,7 @@ machine_model::machine_model(const model_config& config, std::function<void(cons
       controllers_(config.nodes()),
       finished_(std::move(finished)) {
   for (int node : config.node_of_cpu) cpus_.push_back(std::make_unique<cpu_state>(node, config.cache_bytes));
+  for (int cpu : config.profiled_cpus) cpus_[static_cast<std::size_t>(cpu)]->profile = std::make_unique<code_table>();
 }
 
 bool machine_model::translate(cpu_state& c, translation& t, std::uint64_t page, std::uint64_t address) const {
@@ -49,18 +50,25 @@ bool machine_model::translate(cpu_state& c, translation& t, std::uint64_t page, 
   return true;
 }
 
-void machine_model::miss(unsigned cpu, std::uint32_t line, int node, directory::outcome o, bool write) {
+void machine_model::miss(unsigned cpu, std::uint32_t line, int node, directory::outcome o, bool write, std::uint64_t code) {
   cpu_state& c = *cpus_[cpu];
+  code_counters* const profile = c.profile == nullptr ? nullptr : &c.profile->at(code);
   if (shared_.present() && shared_.serve(c.node, line, o, write)) {
     c.counted.shared_cache_hits.add(1);
     clocks_.advance(cpu, shared_cache_ps_);
+    if (profile != nullptr) profile->wait_ps.add(shared_cache_ps_);
     return;
   }
   const auto to = static_cast<std::size_t>(node), pair = static_cast<std::size_t>(c.node) * nodes_ + to;
   (write ? c.counted.write_lines : c.counted.read_lines)[to].add(1);
   const std::uint64_t queue = controllers_[to].serve(clocks_.now(cpu), service_ps_[to], quantum_ps_);
   c.counted.queue_ps.add(queue);
-  clocks_.advance(cpu, (write ? write_ps_ : read_ps_)[pair] + queue);
+  const std::uint64_t wait = (write ? write_ps_ : read_ps_)[pair] + queue;
+  clocks_.advance(cpu, wait);
+  if (profile == nullptr) return;
+  (write ? profile->write_lines : profile->read_lines).add(1);
+  if (node == c.node) profile->own_lines.add(1);
+  profile->wait_ps.add(wait);
 }
 
 // Each CPU empties its own cache when it next runs: nobody else touches it.
@@ -78,6 +86,7 @@ totals machine_model::count_all() const {
   sum.write_lines.assign(nodes_ * nodes_, 0);
   for (const auto& state : cpus_) {
     const cpu_counters& c = state->counted;
+    if (state->profile != nullptr) state->profile->add_to(sum.code);
     sum.instructions += c.instructions.get();
     sum.kernel_instructions += c.kernel_instructions.get();
     sum.accesses += c.accesses.get();

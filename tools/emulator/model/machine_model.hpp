@@ -4,6 +4,7 @@
 #include "address_map.hpp"
 #include "cache.hpp"
 #include "clocks.hpp"
+#include "code_table.hpp"
 #include "config.hpp"
 #include "controller.hpp"
 #include "counters.hpp"
@@ -35,11 +36,12 @@ class machine_model {
   bool running() const { return running_.load(std::memory_order_relaxed); }
   bool counting() const { return counting_.load(std::memory_order_relaxed); }
 
-  // A block of instructions begins. Call before its accesses.
-  void run_block(unsigned cpu, std::uint64_t instructions) {
+  // A block of instructions begins, at the address `code`. Call before its accesses.
+  void run_block(unsigned cpu, std::uint64_t instructions, std::uint64_t code = 0) {
     cpu_state& c = *cpus_[cpu];
     if (c.generation != generation_.load(std::memory_order_acquire)) start_over(cpu);
     c.counted.instructions.add(instructions);
+    if (c.profile != nullptr && counting()) c.profile->at(code).instructions.add(instructions);
     move_on(cpu, instructions * instruction_ps_);
   }
   void run_kernel_block(unsigned cpu, std::uint64_t instructions) {
@@ -47,6 +49,7 @@ class machine_model {
     if (c.generation != generation_.load(std::memory_order_acquire)) start_over(cpu);
     c.epoch++;   // the kernel may have changed where pages are
     c.counted.kernel_instructions.add(instructions);
+    if (c.profile != nullptr && counting()) c.profile->at(kernel_code).instructions.add(instructions);
     move_on(cpu, instructions * kernel_instruction_ps_);
   }
   void page_fault(unsigned cpu) {
@@ -61,8 +64,9 @@ class machine_model {
 
   // An access of the program. `physical` gives the address of the emulated machine, in the numbers of address_map.hpp,
   // or none (UINT64_MAX); it is asked once a page and kernel entry. An access across two lines counts for its first.
+  // `code`: the address of the instruction, or kernel_code.
   template <class Physical>
-  void access(unsigned cpu, std::uint64_t address, bool write, Physical physical) {
+  void access(unsigned cpu, std::uint64_t address, bool write, Physical physical, std::uint64_t code = 0) {
     cpu_state& c = *cpus_[cpu];
     const std::uint64_t page = address / page_bytes;
     translation& t = c.translations[page % c.translations.size()];
@@ -74,7 +78,7 @@ class machine_model {
     c.counted.accesses.add(1);
     const directory::outcome o = write ? directory_.write(line, cpu) : directory_.read(line, cpu);
     if (c.own.use(line, set, o.before, o.after) && o.owned) return;
-    miss(cpu, line, t.node, o, write);
+    miss(cpu, line, t.node, o, write, code);
   }
 
   void idle(unsigned cpu) { clocks_.sleep(cpu); }
@@ -102,6 +106,7 @@ class machine_model {
     cache own;
     std::array<translation, 256> translations;
     cpu_counters counted;
+    std::unique_ptr<code_table> profile;   // none: this CPU is not profiled
   };
 
   void move_on(unsigned cpu, std::uint64_t ps) {
@@ -109,7 +114,7 @@ class machine_model {
     if (clocks_.ahead(cpu) && !clocks_.wait_for_others(cpu)) cpus_[cpu]->counted.skew_breaks.add(1);
   }
   bool translate(cpu_state& c, translation& t, std::uint64_t page, std::uint64_t address) const;
-  void miss(unsigned cpu, std::uint32_t line, int node, directory::outcome o, bool write);
+  void miss(unsigned cpu, std::uint32_t line, int node, directory::outcome o, bool write, std::uint64_t code);
   // From now on clocks are equal and not before `earliest_ps`, caches empty and controllers idle.
   void start_all_over(unsigned cpu, std::uint64_t earliest_ps);
   void start_over(unsigned cpu);

@@ -6,6 +6,13 @@
 #include <utility>
 
 namespace weir::emulator {
+
+// A profile has thousands of these: without names.
+static void to_json(nlohmann::json& json, const code_counts& c) { json = {c.instructions, c.read_lines, c.write_lines, c.own_lines, c.wait_ps}; }
+static void from_json(const nlohmann::json& json, code_counts& c) {
+  c = {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4)};
+}
+
 namespace {
 
 // One list of the fields for both directions.
@@ -29,6 +36,7 @@ void each_field(Report& r, Visit visit) {
   visit("skew_breaks", c.skew_breaks);
   visit("read_lines", c.read_lines);
   visit("write_lines", c.write_lines);
+  visit("code", c.code);
 }
 
 }  // namespace

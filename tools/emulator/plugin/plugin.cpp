@@ -34,9 +34,12 @@ std::array<std::atomic<bool>, max_cpus> moving;
 
 // ---------------------------------------------------------------- what CPUs do
 
-// A kernel block's length and the lower half of its address fit one pointer; nothing needs to be allocated and kept.
-void* packed(std::uint64_t address, std::size_t instructions) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>((address & 0xffffffff) << 16 | (instructions & 0xffff))); }
-std::uint32_t address_in(const void* data) { return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(data) >> 16); }
+// A block's length and the lower 48 bits of its address fit one pointer; nothing needs to be allocated and kept. A
+// program's addresses have no more bits, and half of a kernel's are enough to tell its functions apart.
+void* packed(std::uint64_t address, std::size_t instructions) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address << 16 | (instructions & 0xffff))); }
+std::uint64_t user_address_in(const void* data) { return reinterpret_cast<std::uintptr_t>(data) >> 16; }
+std::uint32_t kernel_address_in(const void* data) { return static_cast<std::uint32_t>(user_address_in(data)); }
+std::uint64_t instructions_in(const void* data) { return reinterpret_cast<std::uintptr_t>(data) & 0xffff; }
 
 bool begins(kernel_function which, std::uint32_t address) { return address == function_address[static_cast<std::size_t>(which)].load(std::memory_order_relaxed); }
 // It is as short as that in the kernel: a count, one instruction that copies, a return.
@@ -46,14 +49,14 @@ bool within_copy_page(std::uint32_t address) {
   return begin != 0 && address - begin < copy_page_bytes;
 }
 
-void on_user_block(unsigned cpu, void* instructions) {
-  if (model->running()) model->run_block(cpu, reinterpret_cast<std::uintptr_t>(instructions));
+void on_user_block(unsigned cpu, void* data) {
+  if (model->running()) model->run_block(cpu, instructions_in(data), user_address_in(data));
 }
 
 void on_kernel_block(unsigned cpu, void* data) {
   if (!model->running()) return;
-  const std::uint32_t address = address_in(data);
-  model->run_kernel_block(cpu, reinterpret_cast<std::uintptr_t>(data) & 0xffff);
+  const std::uint32_t address = kernel_address_in(data);
+  model->run_kernel_block(cpu, instructions_in(data));
   if (begins(kernel_function::page_fault, address)) model->page_fault(cpu);
   if (begins(kernel_function::page_moving, address)) moving[cpu].store(true, std::memory_order_relaxed);
   if (begins(kernel_function::page_moved, address)) {
@@ -70,26 +73,28 @@ void take_address(unsigned cpu, std::uint64_t address) {
   if (const std::uint8_t which = about_to_tell[cpu].exchange(0); which != 0) function_address[which - 1u].store(static_cast<std::uint32_t>(address));
 }
 
-void access(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address) {
-  model->access(cpu, address, qemu_plugin_mem_is_store(info), [&]() -> std::uint64_t {
-    const qemu_plugin_hwaddr* physical = qemu_plugin_get_hwaddr(info, address);
-    return physical == nullptr || qemu_plugin_hwaddr_is_io(physical) ? UINT64_MAX : qemu_plugin_hwaddr_phys_addr(physical);
-  });
+void access(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t code) {
+  const auto physical = [&]() -> std::uint64_t {
+    const qemu_plugin_hwaddr* at = qemu_plugin_get_hwaddr(info, address);
+    return at == nullptr || qemu_plugin_hwaddr_is_io(at) ? UINT64_MAX : qemu_plugin_hwaddr_phys_addr(at);
+  };
+  model->access(cpu, address, qemu_plugin_mem_is_store(info), physical, code);
 }
 
 // QEMU (7.2) goes on to tell the callback of a program's last instruction what the kernel's instructions access that it
 // has functions for: 60 lines of a CPU's registers for a thread that falls asleep and wakes.
 bool is_kernels(std::uint64_t address) { return address >> 63 != 0; }
 
-void on_access(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, void*) {
+// `instruction`: its address.
+void on_access(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* instruction) {
   if (is_kernels(address)) return;
-  if (model->counting()) return access(cpu, info, address);
+  if (model->counting()) return access(cpu, info, address, reinterpret_cast<std::uintptr_t>(instruction));
   if (about_to_tell[cpu].load(std::memory_order_relaxed) != 0) take_address(cpu, address);
 }
 
 // `instruction`: packed, the address of one that copies.
 void on_kernel_copy(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* instruction) {
-  if (model->counting() && moving[cpu].load(std::memory_order_relaxed) && within_copy_page(address_in(instruction))) access(cpu, info, address);
+  if (model->counting() && moving[cpu].load(std::memory_order_relaxed) && within_copy_page(kernel_address_in(instruction))) access(cpu, info, address, kernel_code);
 }
 
 void on_mark(unsigned cpu, void* data) {
@@ -133,7 +138,8 @@ void watch_instruction(qemu_plugin_insn* instruction) {
     return;
   }
   if (is_system_call(code, bytes)) qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_system_call, QEMU_PLUGIN_CB_NO_REGS, nullptr);
-  qemu_plugin_register_vcpu_mem_cb(instruction, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, nullptr);
+  void* const address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(qemu_plugin_insn_vaddr(instruction)));
+  qemu_plugin_register_vcpu_mem_cb(instruction, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, address);
 }
 
 // rep movsq
@@ -156,7 +162,7 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
     for (std::size_t k = 0; k < instructions; k++) watch_kernel_instruction(qemu_plugin_tb_get_insn(block, k));
     return;
   }
-  qemu_plugin_register_vcpu_tb_exec_cb(block, on_user_block, QEMU_PLUGIN_CB_NO_REGS, reinterpret_cast<void*>(instructions));
+  qemu_plugin_register_vcpu_tb_exec_cb(block, on_user_block, QEMU_PLUGIN_CB_NO_REGS, packed(address, instructions));
   for (std::size_t k = 0; k < instructions; k++)
     if (!reads_clock(block, k)) watch_instruction(qemu_plugin_tb_get_insn(block, k));
 }
