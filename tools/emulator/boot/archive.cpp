@@ -64,13 +64,13 @@ void archive::add_folder(const std::string& path) {
   const std::string p = normal(path);
   if (p == "/" || entries_.contains(p)) return;
   add_above(p);
-  entries_[p] = {S_IFDIR | 0755, {}};
+  entries_[p] = {S_IFDIR | 0755, {}, {}};
 }
 
 void archive::add_text(const std::string& path, std::string content, bool executable) {
   const std::string p = normal(path);
   add_above(p);
-  entries_[p] = {S_IFREG | (executable ? 0755u : 0644u), std::move(content)};
+  entries_[p] = {S_IFREG | (executable ? 0755u : 0644u), std::move(content), {}};
 }
 
 void archive::add(const std::string& host, const std::string& path) {
@@ -85,12 +85,18 @@ void archive::add(const std::string& host, const std::string& path) {
   }
   if (!fs::is_regular_file(status)) throw configuration_error(host + ": expected a file or a folder, and it is neither");
   add_text(path, read_file(host), ::access(host.c_str(), X_OK) == 0);
+  entries_[normal(path)].host = host;
 }
 
 void archive::add_program(const std::string& host, const std::string& path, const std::string& library_path) {
   add(host, path);
   if (fs::is_directory(host)) return;
   for (const std::string& library : libraries_of(host, library_path)) add(library, library);
+}
+
+std::string archive::host_of(const std::string& path) const {
+  const auto at = entries_.find(path);
+  return at == entries_.end() ? std::string() : at->second.host;
 }
 
 std::string archive::bytes() const {

@@ -20,13 +20,16 @@ class archive {
   // Throws configuration_error as elf.hpp says. Other files are added as they are.
   void add_program(const std::string& host, const std::string& path, const std::string& library_path = {});
 
+  // The file of this machine that is at `path`; empty if none is.
+  std::string host_of(const std::string& path) const;
+
   // The bytes for the kernel. Uncompressed: unpacking would take the guest longer than copying.
   std::string bytes() const;
 
  private:
   struct entry {
     std::uint32_t mode;
-    std::string content;
+    std::string content, host;
   };
   void add_above(const std::string& path);
 

@@ -43,12 +43,21 @@ std::optional<Elf64_Ehdr> header_of(std::ifstream& file) {
 
 bool is_x86_64(const Elf64_Ehdr& header) { return header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64; }
 
-// Path of the dynamic linker; empty for static programs and for libraries, which name none.
-std::string interpreter_of(std::ifstream& file, const Elf64_Ehdr& header) {
+std::vector<Elf64_Phdr> parts_of(std::ifstream& file, const Elf64_Ehdr& header) {
+  std::vector<Elf64_Phdr> parts;
   for (unsigned i = 0; i < header.e_phnum; i++) {
     Elf64_Phdr part{};
     file.seekg(static_cast<std::streamoff>(header.e_phoff + std::uint64_t{i} * header.e_phentsize));
-    if (!file.read(reinterpret_cast<char*>(&part), sizeof part)) return {};
+    if (!file.read(reinterpret_cast<char*>(&part), sizeof part)) break;
+    parts.push_back(part);
+  }
+  file.clear();
+  return parts;
+}
+
+// Path of the dynamic linker; empty for static programs and for libraries, which name none.
+std::string interpreter_of(std::ifstream& file, const Elf64_Ehdr& header) {
+  for (const Elf64_Phdr& part : parts_of(file, header)) {
     if (part.p_type != PT_INTERP || part.p_filesz > 4096) continue;
     std::string name(part.p_filesz, '\0');
     file.seekg(static_cast<std::streamoff>(part.p_offset));
@@ -101,6 +110,22 @@ std::string find_program(const std::string& name) {
   if (!header) throw configuration_error(path + ": expected an x86-64 Linux program, and it is none (for a script, run its interpreter)");
   if (!is_x86_64(*header)) throw configuration_error(fmt::format("{}: expected an x86-64 Linux program, and it is built for {}", path, architecture_name(header->e_machine)));
   return path;
+}
+
+std::vector<segment> segments_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto header = header_of(file);
+  if (!header || !is_x86_64(*header)) return {};
+  std::vector<segment> loaded;
+  for (const Elf64_Phdr& part : parts_of(file, *header))
+    if (part.p_type == PT_LOAD) loaded.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
+  return loaded;
+}
+
+std::optional<std::uint64_t> linked_address(const std::vector<segment>& parts, std::uint64_t offset) {
+  for (const segment& s : parts)
+    if (offset >= s.offset && offset - s.offset < s.bytes) return offset - s.offset + s.address;
+  return std::nullopt;
 }
 
 std::vector<std::string> libraries_of(const std::string& path, const std::string& library_path) {

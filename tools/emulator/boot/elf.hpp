@@ -1,6 +1,8 @@
 // Programs of this machine: what they are built for, and which libraries they load.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,16 @@ namespace weir::emulator {
 // The path of a program: `name` itself if it has a slash, otherwise found in PATH. Throws configuration_error, one
 // sentence, if it does not exist, may not be executed, or is not an x86-64 Linux program.
 std::string find_program(const std::string& name);
+
+// A part of a file that is loaded, and the address it is linked to.
+struct segment {
+  std::uint64_t offset, bytes, address;
+};
+
+// Nothing for files that are no x86-64 program or library.
+std::vector<segment> segments_of(const std::string& path);
+// The address that the byte at `offset` of the file is linked to, if it is in one of the parts.
+std::optional<std::uint64_t> linked_address(const std::vector<segment>& parts, std::uint64_t offset);
 
 // Paths of the shared libraries that the file loads when it starts, its dynamic linker included, as that linker finds
 // them with `library_path` (LD_LIBRARY_PATH of the guest). Nothing for static programs and for files that are none.

@@ -181,6 +181,8 @@ class listener {
     if (verb == "started") {
       result_.boot_seconds = std::chrono::duration<double>(clock::now() - begin_).count();
       guest_.started();
+    } else if (verb == "code") {
+      result_.code.add(line.substr(verb.size() + 1));
     } else if (verb == "out-of-memory") {
       result_.out_of_memory = true;
     } else if (verb == "failed") {
@@ -224,7 +226,7 @@ std::chrono::milliseconds usual_boot_limit(const layout& shape) { return std::ch
 
 guest_result run_guest(const guest& original, const equipment& tools) {
   guest g = original;
-  g.files.add(tools.init, "/init");
+  g.files.add(tools.init, guest_init_path);
   g.files.add_text(job_path, to_text(g.work));
   const std::string archive_bytes = g.files.bytes();
   g.shape = with_room_for(g.shape, archive_bytes.size());

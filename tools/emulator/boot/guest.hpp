@@ -11,11 +11,15 @@
 #include "../guest/job.hpp"
 #include "../model/config.hpp"
 #include "../model/regions.hpp"
+#include "../profile/memory_map.hpp"
 #include "archive.hpp"
 #include "kernel.hpp"
 #include "layout.hpp"
 
 namespace weir::emulator {
+
+// Where the kernel looks for its first program.
+inline constexpr const char* guest_init_path = "/init";
 
 enum class stream { output, errors };
 
@@ -47,6 +51,7 @@ struct guest_result {
   int boots = 1;                // more: the ones before had not begun the program in time
   double boot_seconds = 0, seconds = 0;   // by this machine's clock; 0: the program had not begun; `seconds` is all of it
   std::vector<region_report> regions;     // in the order in which they ended
+  memory_map code;                        // of the program when it ended, if the job was to tell it
 };
 
 // Once in some hundreds of times a guest with several CPUs hangs as it boots. It has done nothing yet: another is booted. The

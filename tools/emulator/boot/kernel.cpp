@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* qemu_name = "qemu-system-x86_64";
 constexpr const char* kernel_package = "linux-image-cloud-amd64";   // depends on the package of the newest version
 constexpr std::chrono::minutes download_limit{10};
 
@@ -39,12 +38,12 @@ bool usable(const fs::path& file) {
   return fs::is_regular_file(file, error) && fs::file_size(file, error) > 0;
 }
 
-std::string find_qemu() {
+std::string find_tool(const char* name, const char* package) {
   const char* variable = std::getenv("PATH");
   std::istringstream folders(variable != nullptr ? variable : "/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (const std::string path = folder + "/" + qemu_name; ::access(path.c_str(), X_OK) == 0) return path;
-  lacking(fmt::format("there is no {}; Debian has it in qemu-system-x86", qemu_name));
+    if (const std::string path = folder + "/" + name; ::access(path.c_str(), X_OK) == 0) return path;
+  lacking(fmt::format("there is no {}; Debian has it in {}", name, package));
 }
 
 std::string find_kernel(const std::string& named) {
@@ -111,9 +110,10 @@ fs::path first_in(const fs::path& folder, const std::string& start, const std::s
 
 }  // namespace
 
-equipment find_equipment(const std::string& kernel, bool plugin) {
+equipment find_equipment(const std::string& kernel, bool plugin, bool profile) {
   equipment e;
-  e.qemu = find_qemu();
+  e.qemu = find_tool("qemu-system-x86_64", "qemu-system-x86");
+  if (profile) e.addr2line = find_tool("addr2line", "binutils");
   e.kernel = find_kernel(kernel);
   e.init = part_of_weir("guest-init");
   if (plugin) e.plugin = part_of_weir("emulator-plugin.so");

@@ -1,7 +1,8 @@
 // The guest's first program: makes a Linux system of the bare kernel, runs the job, says how it ended, switches the
 // machine off. Serial ports: 0 the kernel's messages, 1 and 2 the job's output and errors, 3 what is said to the command:
-// lines "started", "exit STATUS", "signal NUMBER", "out-of-memory", "failed REASON".
+// lines "started", "code LINE OF /proc/PID/maps", "exit STATUS", "signal NUMBER", "out-of-memory", "failed REASON".
 #include "../model/marks.hpp"
+#include "exit_watch.hpp"
 #include "job.hpp"
 #include "memory_filter.hpp"
 
@@ -11,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/personality.h>
 #include <sys/reboot.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -180,13 +182,18 @@ void tell_kernel_addresses() {
 
 // ---------------------------------------------------------------- the job
 
-// In the child. What goes wrong here comes back through the pipe as text.
-[[noreturn]] void become(const job& j, const std::string& cpuset, int output, int errors, int complaints) {
+// In the child. What goes wrong here comes back through the pipe `complaints` as text. It begins when `go` is closed.
+[[noreturn]] void become(const job& j, const std::string& cpuset, int output, int errors, int complaints, int go) {
   const auto fail = [&](const std::string& what) {
     write_all(complaints, what + ": " + std::strerror(errno));
     ::_exit(127);
   };
+  char nothing;
+  while (::read(go, &nothing, 1) < 0 && errno == EINTR) {}
   ::setsid();
+  // The same code has the same address in each run and, unlike by chance, in each process: QEMU keeps a page's
+  // translation with the address that it was first used at.
+  if (j.profile && ::personality(ADDR_NO_RANDOMIZE) < 0) fail("fixed addresses");
   if (!cpuset.empty() && !put(cpuset + "/cgroup.procs", std::to_string(::getpid()))) fail("cpuset");
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(output, 1);
@@ -203,13 +210,24 @@ void tell_kernel_addresses() {
 }
 
 // Waits for the child, and takes away whatever processes end before it.
-int wait_for(pid_t child) {
+int wait_for(pid_t child, exit_watch& watch) {
   int status = 0;
   for (pid_t ended = 0; ended != child;) {
-    ended = ::wait(&status);
-    if (ended < 0 && errno != EINTR) give_up("wait");
+    const pid_t changed = ::wait(&status);
+    if (changed < 0 && errno != EINTR) give_up("wait");
+    if (changed > 0 && WIFSTOPPED(status)) watch.stopped(status);
+    else ended = changed;
   }
   return status;
+}
+
+// This program's own code comes last: it is at the addresses of no program but those that are linked to a fixed one.
+void tell_code(const exit_watch& watch) {
+  std::string text;
+  for (const std::string& line : watch.code()) text += "code " + line + "\n";
+  for (const std::string& line : code_of("self")) text += "code " + line + "\n";
+  write_all(command_port, text);
+  ::tcdrain(command_port);
 }
 
 // Whether the program was started; otherwise why not.
@@ -223,21 +241,24 @@ std::string start_complaint(int reader) {
 
 void run(const job& j, int output, int errors) {
   const std::string cpuset = make_cpuset(j);
-  int complaints[2];
-  if (::pipe2(complaints, O_CLOEXEC) != 0) give_up("pipe");
+  int complaints[2], go[2];
+  if (::pipe2(complaints, O_CLOEXEC) != 0 || ::pipe2(go, O_CLOEXEC) != 0) give_up("pipe");
   tell("started");
   WEIR_MARK(static_cast<int>(mark_kind::program_begin), 0);
   if (j.whole_program) WEIR_MARK(static_cast<int>(mark_kind::region_begin), 255);
   const pid_t child = ::fork();
   if (child < 0) give_up("fork");
-  if (child == 0) become(j, cpuset, output, errors, complaints[1]);
-  ::close(complaints[1]);
+  if (child == 0) ::close(go[1]), become(j, cpuset, output, errors, complaints[1], go[0]);
+  exit_watch watch;
+  if (j.profile && !watch.begin(child)) give_up("ptrace");
+  ::close(complaints[1]), ::close(go[0]), ::close(go[1]);
   const std::string complaint = start_complaint(complaints[0]);
-  const int status = wait_for(child);
+  const int status = wait_for(child, watch);
   if (j.whole_program) WEIR_MARK(static_cast<int>(mark_kind::region_end), 255);
   WEIR_MARK(static_cast<int>(mark_kind::program_end), 0);
   ::tcdrain(output);
   ::tcdrain(errors);
+  if (j.profile) tell_code(watch);
   if (number_after("/proc/vmstat", "oom_kill") > 0) tell("out-of-memory");
   if (!complaint.empty()) tell("failed " + complaint);
   else if (WIFEXITED(status)) tell("exit " + std::to_string(WEXITSTATUS(status)));

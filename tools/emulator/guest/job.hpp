@@ -23,6 +23,7 @@ struct job {
   std::string scan_ms;                    // how often it then looks at pages; empty: as the kernel chooses
   bool refuse_memory_calls = false;       // mbind and its kin fail with EPERM
   bool whole_program = false;             // is a region
+  bool profile = false;                   // its code has to be found again: fixed addresses, told at its end
 };
 
 // Calls visit(letter, field) for each field, in the order of the text.
@@ -39,6 +40,7 @@ void each_field(Job& j, Visit visit) {
   visit('s', j.scan_ms);
   visit('b', j.refuse_memory_calls);
   visit('w', j.whole_program);
+  visit('p', j.profile);
 }
 
 inline std::string to_text(const job& j) {
