@@ -16,6 +16,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
+#include <unordered_set>
+#include <utility>
 
 #include "weir/error.hpp"
 
@@ -33,12 +36,12 @@ struct emulate_options {
   std::string machine = "opteron-64", kernel, cpuset, huge_pages = "madvise";
   layout_options shape;
   std::uint64_t cache_kib = 1024, shared_cache_kib = 0;
-  int scan_ms = 0;
+  int scan_ms = 0, profile_rows = 0, profile_cpu = -1;   // not given
   double shared_cache_ns = model_config().shared_cache_ns, page_fault_ns = model_config().page_fault_ns;
   double skew_us = model_config().quantum_ns / 1000;
   double timeout_s = 600, boot_timeout_s = 0;
   std::vector<std::string> files, environment, names, command;
-  bool no_mbind = false, no_model = false, numa_balancing = false, roi = false, json = false, fetch_kernel = false;
+  bool no_mbind = false, no_model = false, numa_balancing = false, roi = false, profile = false, json = false, fetch_kernel = false;
 };
 
 // "NAME=VALUE" in two; `option` and `form` are for the complaint.
@@ -90,6 +93,7 @@ job make_job(const emulate_options& o, const std::string& program) {
   if (o.scan_ms > 0) j.scan_ms = std::to_string(o.scan_ms);
   j.refuse_memory_calls = o.no_mbind;
   j.whole_program = !o.roi && !o.no_model;
+  j.profile = o.profile;
   return j;
 }
 
@@ -151,28 +155,60 @@ std::pair<int, std::string> outcome(const guest_result& r, const emulate_options
   return {bad_input, fmt::format("the guest ended before {}: {}", program, r.what)};
 }
 
+void require_combination(const emulate_options& o) {
+  if (o.scan_ms > 0 && !o.numa_balancing) throw configuration_error("--numa-balancing-scan-ms needs --numa-balancing");
+  if (o.profile && o.no_model) throw configuration_error("--profile needs the model, which --no-model leaves out");
+  if (!o.profile && o.profile_rows > 0) throw configuration_error("--profile-rows needs --profile");
+  if (!o.profile && o.profile_cpu >= 0) throw configuration_error("--profile-cpu needs --profile");
+}
+
+std::vector<int> profiled_cpus(const emulate_options& o, int cpus) {
+  if (!o.profile) return {};
+  if (o.profile_cpu >= cpus) throw configuration_error(fmt::format("--profile-cpu {}: expected a CPU of the machine, from 0 to {}", o.profile_cpu, cpus - 1));
+  if (o.profile_cpu >= 0) return {o.profile_cpu};
+  std::vector<int> all(static_cast<std::size_t>(cpus));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+model_config make_model(const emulate_options& o, const machine::description& machine, layout& shape) {
+  model_config config;
+  config.cache_bytes = o.cache_kib << 10;
+  config.shared_cache_bytes = o.shared_cache_kib << 10;
+  config.shared_cache_ns = o.shared_cache_ns;
+  config.page_fault_ns = o.page_fault_ns;
+  config.quantum_ns = o.skew_us * 1000;
+  config.profiled_cpus = profiled_cpus(o, shape.cpu_count());
+  return make_config(machine, shape, std::move(config));
+}
+
+// Names for all code that did anything in a region.
+void add_profile(emulated_run& run, const emulate_options& o, const guest& g, const equipment& tools) {
+  profile_report& profile = run.profile.emplace();
+  if (o.profile_rows > 0) profile.rows = static_cast<std::size_t>(o.profile_rows);
+  profile.program = g.work.program;
+  std::unordered_set<std::uint64_t> addresses;
+  for (const region_report& r : run.result.regions)
+    for (const auto& [address, counts] : r.counted.code) addresses.insert(address);
+  const auto host = [&](const std::string& path) { return path == guest_init_path ? tools.init : g.files.host_of(path); };
+  profile.names = function_names(addresses, run.result.code, host, tools.addr2line);
+  for (const std::string& complaint : profile.names.complaints()) run.shape.notes.push_back(complaint);
+}
+
 int run_emulate(const emulate_options& o) {
   if (o.fetch_kernel) {
     fmt::print("{}\n", fetch_kernel());
     return 0;
   }
   if (o.command.empty()) throw configuration_error("emulate: expected a program after --");
-  if (o.scan_ms > 0 && !o.numa_balancing) throw configuration_error("--numa-balancing-scan-ms needs --numa-balancing");
+  require_combination(o);
   emulated_run run;
   run.names = region_names(o.names);
   run.machine = machine::load(o.machine);
   run.shape = make_layout(run.machine, o.shape);
   const std::string program = find_program(o.command.front());
-  const equipment tools = find_equipment(o.kernel, !o.no_model);
-  if (!o.no_model) {
-    model_config caches;
-    caches.cache_bytes = o.cache_kib << 10;
-    caches.shared_cache_bytes = o.shared_cache_kib << 10;
-    caches.shared_cache_ns = o.shared_cache_ns;
-    caches.page_fault_ns = o.page_fault_ns;
-    caches.quantum_ns = o.skew_us * 1000;
-    run.model = make_config(run.machine, run.shape, caches);
-  }
+  const equipment tools = find_equipment(o.kernel, !o.no_model, o.profile);
+  if (!o.no_model) run.model = make_model(o, run.machine, run.shape);
   guest g;
   g.shape = run.shape;
   g.work = make_job(o, program);
@@ -189,6 +225,7 @@ int run_emulate(const emulate_options& o) {
   run.result = run_guest(g, tools);
   booting.clear();
   if (run.result.boots > 1) fmt::print(stderr, "weir: booted {} times: the guests before had not begun {} in time (--boot-timeout)\n", run.result.boots, o.command.front());
+  if (o.profile) add_profile(run, o, g, tools);
   const auto [status, message] = outcome(run.result, o);
   run.status = status;
   if (o.json) fmt::print("{}\n", emulate_json(run).dump());
@@ -248,6 +285,11 @@ std::shared_ptr<int> add_emulate_command(CLI::App& app, std::vector<std::string>
       ->capture_default_str();
   emulate->add_flag("--roi", o.roi, "Count only in the regions that the program marks (weir/region.h)");
   emulate->add_option("--name", o.names, "NUMBER=NAME: what to call a region")->allow_extra_args(false);
+  emulate->add_flag("--profile", o.profile, "Say for each region which functions of the program its lines came to");
+  emulate->add_option("--profile-rows", o.profile_rows, fmt::format("how many functions for people to see (default: {})", profile_report().rows))
+      ->transform(bench::whole_number(1, 1 << 20));
+  emulate->add_option("--profile-cpu", o.profile_cpu, "a CPU: only what its functions did (default: all CPUs)")
+      ->transform(bench::whole_number(0, max_cpus - 1));
   emulate->add_flag("--no-model", o.no_model, "Only run the program: nothing is counted, and it is several times as fast");
   emulate->add_option("--kernel", o.kernel, "Linux kernel to boot (default: the one that was fetched)");
   emulate->add_flag("--fetch-kernel", o.fetch_kernel, "Only fetch Debian's kernel, through apt");

@@ -1,6 +1,9 @@
 // From counts to shares, and to text.
 #include "emulate_report.hpp"
 
+#include "emulate_functions.hpp"
+#include "spaced.hpp"
+
 #include <bench/common/plural.hpp>
 
 #include <fmt/format.h>
@@ -59,36 +62,31 @@ nlohmann::ordered_json region_json(const emulated_run& run, const region_report&
   const std::size_t nodes = run.machine.nodes.size();
   const lines read = by_class(run.machine, r.counted.read_lines), written = by_class(run.machine, r.counted.write_lines), served = by_server(nodes, r);
   const auto near = locality(read, written);
-  return {{"region", region_name(run, r.number)},
-          {"number", r.number},
-          {"run", r.run},
-          {"complete", r.complete},
-          {"virtual_ms", milliseconds(r.end_ps - r.begin_ps)},
-          {"locality", near ? nlohmann::ordered_json(*near) : nlohmann::ordered_json()},
-          {"lines", sum(served)},
-          {"read_lines_by_class", read},
-          {"write_lines_by_class", written},
-          {"lines_served_by_node", served},
-          {"contention", contention(served)},
-          {"queue_ms", milliseconds(r.counted.queue_ps)},
-          {"shared_cache_hits", r.counted.shared_cache_hits},
-          {"accesses", r.counted.accesses},
-          {"user_minsns", static_cast<double>(r.counted.instructions) / 1e6},
-          {"kernel_minsns", static_cast<double>(r.counted.kernel_instructions) / 1e6},
-          {"page_faults", r.counted.page_faults},
-          {"pages_moved", r.counted.migrations},
-          {"system_calls", r.counted.system_calls},
-          {"idle_ms", milliseconds(r.counted.idle_ps)},
-          {"skew_breaks", r.counted.skew_breaks},
-          {"read_lines_by_pair", matrix(r.counted.read_lines, nodes)},
-          {"write_lines_by_pair", matrix(r.counted.write_lines, nodes)}};
-}
-
-// 1234567 as "1 234 567".
-std::string grouped(std::uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ' ');
-  return digits;
+  nlohmann::ordered_json json = {{"region", region_name(run, r.number)},
+                                 {"number", r.number},
+                                 {"run", r.run},
+                                 {"complete", r.complete},
+                                 {"virtual_ms", milliseconds(r.end_ps - r.begin_ps)},
+                                 {"locality", near ? nlohmann::ordered_json(*near) : nlohmann::ordered_json()},
+                                 {"lines", sum(served)},
+                                 {"read_lines_by_class", read},
+                                 {"write_lines_by_class", written},
+                                 {"lines_served_by_node", served},
+                                 {"contention", contention(served)},
+                                 {"queue_ms", milliseconds(r.counted.queue_ps)},
+                                 {"shared_cache_hits", r.counted.shared_cache_hits},
+                                 {"accesses", r.counted.accesses},
+                                 {"user_minsns", static_cast<double>(r.counted.instructions) / 1e6},
+                                 {"kernel_minsns", static_cast<double>(r.counted.kernel_instructions) / 1e6},
+                                 {"page_faults", r.counted.page_faults},
+                                 {"pages_moved", r.counted.migrations},
+                                 {"system_calls", r.counted.system_calls},
+                                 {"idle_ms", milliseconds(r.counted.idle_ps)},
+                                 {"skew_breaks", r.counted.skew_breaks},
+                                 {"read_lines_by_pair", matrix(r.counted.read_lines, nodes)},
+                                 {"write_lines_by_pair", matrix(r.counted.write_lines, nodes)}};
+  if (run.profile) json["functions"] = functions_json(r.counted.code, run.profile->names);
+  return json;
 }
 
 std::string row(const std::string& name, const std::string& value, const std::string& remark = {}) { return fmt::format("  {:<24}{:>15}{}{}\n", name, value, remark.empty() ? "" : "  ", remark); }
@@ -101,19 +99,20 @@ std::string region_text(const emulated_run& run, const region_report& r) {
   const auto near = locality(read, written);
   text += row("locality", near ? fmt::format("{:.1f} %", 100 * *near) : "-", "lines that came from the CPU's own node");
   text += fmt::format("  {:<24}{:>15}{:>15}\n", "lines from memory", "read", "written");
-  for (std::size_t k = 0; k < read.size(); k++) text += fmt::format("    {:<22}{:>15}{:>15}\n", run.machine.class_names[k], grouped(read[k]), grouped(written[k]));
+  for (std::size_t k = 0; k < read.size(); k++) text += fmt::format("    {:<22}{:>15}{:>15}\n", run.machine.class_names[k], spaced(read[k]), spaced(written[k]));
   const auto busiest = std::max_element(served.begin(), served.end());
   text += row("busiest controller", fmt::format("{:.2f} x", contention(served)),
               fmt::format("an equal share: node {} served {} of {}", busiest - served.begin(),
-                          bench::plural(*busiest, "line", grouped(*busiest)), grouped(sum(served))));
+                          bench::plural(*busiest, "line", spaced(*busiest)), spaced(sum(served))));
   text += row("waiting for controllers", fmt::format("{:.3f} ms", milliseconds(c.queue_ps)), "sum over CPUs");
-  if (run.model->shared_cache_bytes > 0) text += row("shared cache hits", grouped(c.shared_cache_hits));
-  text += row("page faults", grouped(c.page_faults));
-  text += row("pages moved", grouped(c.migrations));
-  text += row("system calls", grouped(c.system_calls));
+  if (run.model->shared_cache_bytes > 0) text += row("shared cache hits", spaced(c.shared_cache_hits));
+  text += row("page faults", spaced(c.page_faults));
+  text += row("pages moved", spaced(c.migrations));
+  text += row("system calls", spaced(c.system_calls));
   if (c.skew_breaks > 0)
     text += fmt::format("  The CPUs' clocks came apart {}, because this machine was busy: times are less exact.\n",
                         bench::plural(c.skew_breaks, "time"));
+  if (run.profile) text += functions_text(c.code, run.profile->names, run.profile->rows, run.profile->program);
   return text;
 }
 
