@@ -19,7 +19,8 @@ class Functions(unittest.TestCase):
         done = emulate("--json", *TWO, *arguments)
         self.assertEqual(done.returncode, status, done.stderr)
         region, = json.loads(done.stdout)["regions"]
-        return region, {f["function"].replace("(anonymous namespace)::", "").split("(")[0]: f for f in region["functions"]}
+        names = [f["function"].replace("(anonymous namespace)::", "").split("(")[0] for f in region["functions"]]
+        return region, dict(zip(names, region["functions"]))
 
     def check(self, region, functions, program):
         for name, lines, own in (("read_own", LINES, LINES), ("read_other", 2 * LINES, 0)):

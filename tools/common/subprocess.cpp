@@ -113,7 +113,8 @@ bool collect(const pipe_end& output, const pipe_end& errors, finished_process& r
 
 }  // namespace
 
-finished_process run_process(const std::vector<std::string>& arguments, std::chrono::milliseconds limit, const std::string& input) {
+finished_process run_process(const std::vector<std::string>& arguments, std::chrono::milliseconds limit,
+                             const std::string& input) {
   finished_process result;
   const input_file text(input);
   pipe_end output, errors;

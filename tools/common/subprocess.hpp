@@ -14,6 +14,7 @@ struct finished_process {
 };
 
 // Runs arguments[0] without a shell. `input`: what it reads. Throws std::system_error if it cannot be started.
-finished_process run_process(const std::vector<std::string>& arguments, std::chrono::milliseconds limit, const std::string& input = {});
+finished_process run_process(const std::vector<std::string>& arguments, std::chrono::milliseconds limit,
+                             const std::string& input = {});
 
 }  // namespace weir::tools

@@ -41,7 +41,8 @@ struct emulate_options {
   double skew_us = model_config().quantum_ns / 1000;
   double timeout_s = 600, boot_timeout_s = 0;
   std::vector<std::string> files, environment, names, command;
-  bool no_mbind = false, no_model = false, numa_balancing = false, roi = false, profile = false, json = false, fetch_kernel = false;
+  bool no_mbind = false, no_model = false, numa_balancing = false, roi = false, profile = false;
+  bool json = false, fetch_kernel = false;
 };
 
 // "NAME=VALUE" in two; `option` and `form` are for the complaint.
@@ -164,7 +165,8 @@ void require_combination(const emulate_options& o) {
 
 std::vector<int> profiled_cpus(const emulate_options& o, int cpus) {
   if (!o.profile) return {};
-  if (o.profile_cpu >= cpus) throw configuration_error(fmt::format("--profile-cpu {}: expected a CPU of the machine, from 0 to {}", o.profile_cpu, cpus - 1));
+  if (o.profile_cpu >= cpus)
+    throw configuration_error(fmt::format("--profile-cpu {}: expected a CPU from 0 to {}", o.profile_cpu, cpus - 1));
   if (o.profile_cpu >= 0) return {o.profile_cpu};
   std::vector<int> all(static_cast<std::size_t>(cpus));
   std::iota(all.begin(), all.end(), 0);
@@ -190,7 +192,9 @@ void add_profile(emulated_run& run, const emulate_options& o, const guest& g, co
   std::unordered_set<std::uint64_t> addresses;
   for (const region_report& r : run.result.regions)
     for (const auto& [address, counts] : r.counted.code) addresses.insert(address);
-  const auto host = [&](const std::string& path) { return path == guest_init_path ? tools.init : g.files.host_of(path); };
+  const auto host = [&](const std::string& path) {
+    return path == guest_init_path ? tools.init : g.files.host_of(path);
+  };
   profile.names = function_names(addresses, run.result.code, host, tools.addr2line);
   for (const std::string& complaint : profile.names.complaints()) run.shape.notes.push_back(complaint);
 }
@@ -286,9 +290,10 @@ std::shared_ptr<int> add_emulate_command(CLI::App& app, std::vector<std::string>
   emulate->add_flag("--roi", o.roi, "Count only in the regions that the program marks (weir/region.h)");
   emulate->add_option("--name", o.names, "NUMBER=NAME: what to call a region")->allow_extra_args(false);
   emulate->add_flag("--profile", o.profile, "Say for each region which functions of the program its lines came to");
-  emulate->add_option("--profile-rows", o.profile_rows, fmt::format("how many functions for people to see (default: {})", profile_report().rows))
+  emulate->add_option("--profile-rows", o.profile_rows,
+                      fmt::format("how many functions the table for people has (default: {})", profile_report().rows))
       ->transform(bench::whole_number(1, 1 << 20));
-  emulate->add_option("--profile-cpu", o.profile_cpu, "a CPU: only what its functions did (default: all CPUs)")
+  emulate->add_option("--profile-cpu", o.profile_cpu, "the only CPU to look at (default: all)")
       ->transform(bench::whole_number(0, max_cpus - 1));
   emulate->add_flag("--no-model", o.no_model, "Only run the program: nothing is counted, and it is several times as fast");
   emulate->add_option("--kernel", o.kernel, "Linux kernel to boot (default: the one that was fetched)");

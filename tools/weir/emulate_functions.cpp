@@ -25,9 +25,13 @@ std::uint64_t lines_of(const code_counts& c) { return c.read_lines + c.write_lin
 double microseconds(std::uint64_t ps) { return static_cast<double>(ps) / 1e6; }
 
 // Of a long name the end says more.
-std::string fitting(const std::string& name) { return name.size() <= widest_name ? name : "..." + name.substr(name.size() - widest_name + 3); }
+std::string fitting(const std::string& name) {
+  return name.size() <= widest_name ? name : "..." + name.substr(name.size() - widest_name + 3);
+}
 
-std::string share_of(std::uint64_t part, std::uint64_t all) { return all == 0 ? "-" : fmt::format("{:.1f} %", 100 * static_cast<double>(part) / static_cast<double>(all)); }
+std::string share_of(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? "-" : fmt::format("{:.1f} %", 100 * static_cast<double>(part) / static_cast<double>(all));
+}
 
 std::string tenths(double us) {
   const auto all = static_cast<std::uint64_t>(std::llround(us * 10));
@@ -37,7 +41,9 @@ std::string tenths(double us) {
 using table_row = std::array<std::string, 7>;
 
 table_row row_of(const std::string& name, const std::string& file, const code_counts& c, const code_counts& all) {
-  return {name, file, spaced(c.instructions), spaced(lines_of(c)), share_of(c.own_lines, lines_of(c)), tenths(microseconds(c.wait_ps)), share_of(c.wait_ps, all.wait_ps)};
+  const std::uint64_t lines = lines_of(c);
+  return {name, file, spaced(c.instructions), spaced(lines), share_of(c.own_lines, lines),
+          tenths(microseconds(c.wait_ps)), share_of(c.wait_ps, all.wait_ps)};
 }
 
 // Names to the left, numbers to the right; a column in which no row has anything is left out.
@@ -78,17 +84,22 @@ nlohmann::ordered_json functions_json(const emulator::code_profile& profile, con
   return list;
 }
 
-std::string functions_text(const emulator::code_profile& profile, const emulator::function_names& names, std::size_t rows, const std::string& program) {
+std::string functions_text(const emulator::code_profile& profile, const emulator::function_names& names,
+                           std::size_t rows, const std::string& program) {
   const std::vector<function_counts> functions = by_function(profile, names);
   const auto shown = functions.begin() + static_cast<std::ptrdiff_t>(std::min(rows, functions.size()));
   const code_counts all = sum_of(functions.begin(), functions.end());
   std::vector<table_row> table;
-  for (auto f = functions.begin(); f != shown; ++f)
-    table.push_back(row_of(fitting(emulator::short_name(f->name.function)), f->name.file == program ? "" : base_name(f->name.file), f->counted, all));
-  if (shown != functions.end()) table.push_back(row_of(fmt::format("others ({})", functions.end() - shown), "", sum_of(shown, functions.end()), all));
+  for (auto f = functions.begin(); f != shown; ++f) {
+    const std::string file = f->name.file == program ? "" : base_name(f->name.file);
+    table.push_back(row_of(fitting(emulator::short_name(f->name.function)), file, f->counted, all));
+  }
+  const auto others = functions.end() - shown;
+  if (others > 0) table.push_back(row_of(fmt::format("others ({})", others), "", sum_of(shown, functions.end()), all));
   table.push_back(row_of("total", "", all, all));
   const bool files = std::any_of(table.begin(), table.end(), [](const table_row& r) { return !r[1].empty(); });
-  table.insert(table.begin(), {"function", files ? "file" : "", "instructions", "lines", "own node", "waited us", "of all"});
+  const table_row head = {"function", files ? "file" : "", "instructions", "lines", "own node", "waited us", "of all"};
+  table.insert(table.begin(), head);
   return "\n" + aligned(table);
 }
 

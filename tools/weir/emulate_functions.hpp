@@ -14,6 +14,7 @@ namespace weir::tools {
 nlohmann::ordered_json functions_json(const emulator::code_profile& profile, const emulator::function_names& names);
 // A table of that many functions, with shortened names; the rest in one row. `program`: its file, which goes without
 // saying. Each line ends with a newline.
-std::string functions_text(const emulator::code_profile& profile, const emulator::function_names& names, std::size_t rows, const std::string& program);
+std::string functions_text(const emulator::code_profile& profile, const emulator::function_names& names,
+                           std::size_t rows, const std::string& program);
 
 }  // namespace weir::tools

@@ -99,7 +99,8 @@ std::string region_text(const emulated_run& run, const region_report& r) {
   const auto near = locality(read, written);
   text += row("locality", near ? fmt::format("{:.1f} %", 100 * *near) : "-", "lines that came from the CPU's own node");
   text += fmt::format("  {:<24}{:>15}{:>15}\n", "lines from memory", "read", "written");
-  for (std::size_t k = 0; k < read.size(); k++) text += fmt::format("    {:<22}{:>15}{:>15}\n", run.machine.class_names[k], spaced(read[k]), spaced(written[k]));
+  for (std::size_t k = 0; k < read.size(); k++)
+    text += fmt::format("    {:<22}{:>15}{:>15}\n", run.machine.class_names[k], spaced(read[k]), spaced(written[k]));
   const auto busiest = std::max_element(served.begin(), served.end());
   text += row("busiest controller", fmt::format("{:.2f} x", contention(served)),
               fmt::format("an equal share: node {} served {} of {}", busiest - served.begin(),

@@ -6,12 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <tuple>
 
 #include <tools/common/subprocess.hpp>
 #include <weir/error.hpp>
@@ -43,16 +46,28 @@ std::optional<Elf64_Ehdr> header_of(std::ifstream& file) {
 
 bool is_x86_64(const Elf64_Ehdr& header) { return header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64; }
 
-std::vector<Elf64_Phdr> parts_of(std::ifstream& file, const Elf64_Ehdr& header) {
-  std::vector<Elf64_Phdr> parts;
-  for (unsigned i = 0; i < header.e_phnum; i++) {
-    Elf64_Phdr part{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff + std::uint64_t{i} * header.e_phentsize));
-    if (!file.read(reinterpret_cast<char*>(&part), sizeof part)) break;
-    parts.push_back(part);
+// As many as there are of a table's entries, which lie `stride` bytes apart.
+template <class Entry>
+std::vector<Entry> entries_at(std::ifstream& file, std::uint64_t offset, std::uint64_t count, std::uint64_t stride) {
+  std::vector<Entry> entries;
+  for (std::uint64_t i = 0; i < count; i++) {
+    Entry entry{};
+    file.seekg(static_cast<std::streamoff>(offset + i * stride));
+    if (!file.read(reinterpret_cast<char*>(&entry), sizeof entry)) break;
+    entries.push_back(entry);
   }
   file.clear();
-  return parts;
+  return entries;
+}
+
+std::vector<Elf64_Phdr> parts_of(std::ifstream& file, const Elf64_Ehdr& header) {
+  return entries_at<Elf64_Phdr>(file, header.e_phoff, header.e_phnum, header.e_phentsize);
+}
+
+// Data have a type of their own; code that assemblers wrote often has none.
+bool names_code(const Elf64_Sym& s) {
+  const unsigned type = ELF64_ST_TYPE(s.st_info);
+  return s.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
 // Path of the dynamic linker; empty for static programs and for libraries, which name none.
@@ -126,6 +141,31 @@ std::optional<std::uint64_t> linked_address(const std::vector<segment>& parts, s
   for (const segment& s : parts)
     if (offset >= s.offset && offset - s.offset < s.bytes) return offset - s.offset + s.address;
   return std::nullopt;
+}
+
+std::vector<symbol> symbols_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto header = header_of(file);
+  if (!header || !is_x86_64(*header)) return {};
+  std::vector<symbol> symbols;
+  for (const Elf64_Shdr& s : entries_at<Elf64_Shdr>(file, header->e_shoff, header->e_shnum, header->e_shentsize)) {
+    if (s.sh_type != SHT_SYMTAB && s.sh_type != SHT_DYNSYM) continue;
+    constexpr std::size_t bytes = sizeof(Elf64_Sym);
+    for (const Elf64_Sym& named : entries_at<Elf64_Sym>(file, s.sh_offset, s.sh_size / bytes, bytes))
+      if (names_code(named)) symbols.push_back({named.st_value, named.st_size});
+  }
+  std::sort(symbols.begin(), symbols.end(), [](const symbol& a, const symbol& b) {
+    return std::tie(a.address, a.bytes) < std::tie(b.address, b.bytes);
+  });
+  return symbols;
+}
+
+bool in_function(const std::vector<symbol>& symbols, std::uint64_t address) {
+  const auto before = [](std::uint64_t a, const symbol& s) { return a < s.address; };
+  const auto behind = std::upper_bound(symbols.begin(), symbols.end(), address, before);
+  if (behind == symbols.begin()) return false;
+  const symbol& last = *std::prev(behind);   // of several at one address the longest
+  return last.bytes == 0 || address - last.address < last.bytes;
 }
 
 std::vector<std::string> libraries_of(const std::string& path, const std::string& library_path) {

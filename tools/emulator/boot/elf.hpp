@@ -22,6 +22,14 @@ std::vector<segment> segments_of(const std::string& path);
 // The address that the byte at `offset` of the file is linked to, if it is in one of the parts.
 std::optional<std::uint64_t> linked_address(const std::vector<segment>& parts, std::uint64_t offset);
 
+// Functions that the file's symbol tables name, with the addresses they are linked to; ascending.
+struct symbol {
+  std::uint64_t address, bytes;   // bytes: 0 if it is not said how long it is
+};
+std::vector<symbol> symbols_of(const std::string& path);
+// Whether the last function that begins at the address or before reaches as far as that.
+bool in_function(const std::vector<symbol>& symbols, std::uint64_t address);
+
 // Paths of the shared libraries that the file loads when it starts, its dynamic linker included, as that linker finds
 // them with `library_path` (LD_LIBRARY_PATH of the guest). Nothing for static programs and for files that are none.
 // Throws configuration_error if one is missing. Runs the dynamic linker, not the program.

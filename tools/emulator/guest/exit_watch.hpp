@@ -17,7 +17,8 @@ inline std::vector<std::string> code_of(const std::string& process) {
   std::vector<std::string> lines;
   std::ifstream maps("/proc/" + process + "/maps");
   for (std::string line; std::getline(maps, line);)
-    if (const std::size_t permissions = line.find(' '); permissions != std::string::npos && line[permissions + 3] == 'x') lines.push_back(line);
+    if (const std::size_t space = line.find(' '); space != std::string::npos && line[space + 3] == 'x')
+      lines.push_back(line);
   return lines;
 }
 

@@ -27,7 +27,8 @@ class code_table {
   static constexpr std::size_t usual_entries = 1 << 16;
 
   // `entries`: a power of two.
-  explicit code_table(std::size_t entries = usual_entries) : most_(entries), slots_(2 * entries), chunks_((entries + chunk_entries - 1) / chunk_entries) {
+  explicit code_table(std::size_t entries = usual_entries)
+      : most_(entries), slots_(2 * entries), chunks_((entries + chunk_entries - 1) / chunk_entries) {
     elsewhere_.address = elsewhere_code;
   }
 
@@ -55,7 +56,8 @@ class code_table {
   static std::size_t hash(std::uint64_t address) { return address * 0x9e3779b97f4a7c15 >> 32; }
 
   static void add(code_profile& sum, const code_counters& c) {
-    sum[c.address] += {c.instructions.get(), c.read_lines.get(), c.write_lines.get(), c.own_lines.get(), c.wait_ps.get()};
+    sum[c.address] += {c.instructions.get(), c.read_lines.get(), c.write_lines.get(), c.own_lines.get(),
+                       c.wait_ps.get()};
   }
 
   // Readers see an entry, and its chunk, once they see the size that counts it.

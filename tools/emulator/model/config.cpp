@@ -41,7 +41,8 @@ void check_sizes(const model_config& c) {
   check(c.read_ns.size() == c.nodes() * c.nodes() && c.write_ns.size() == c.read_ns.size(), "a latency for each pair of nodes");
   check(c.service_ns.size() == c.nodes(), "a service time for each node");
   check(std::all_of(c.node_bytes.begin(), c.node_bytes.end(), [](std::uint64_t b) { return b > 0 && b % (1 << 20) == 0; }), "whole MiB of memory on each node");
-  check(std::all_of(c.profiled_cpus.begin(), c.profiled_cpus.end(), [&](int cpu) { return cpu >= 0 && cpu < static_cast<int>(c.cpus()); }), "profiled CPUs that there are");
+  const auto is_there = [&](int cpu) { return cpu >= 0 && cpu < static_cast<int>(c.cpus()); };
+  check(std::all_of(c.profiled_cpus.begin(), c.profiled_cpus.end(), is_there), "profiled CPUs that there are");
   check(c.cache_bytes >= 1024, "a cache of 1 KiB or more");
 }
 

@@ -50,7 +50,8 @@ bool machine_model::translate(cpu_state& c, translation& t, std::uint64_t page, 
   return true;
 }
 
-void machine_model::miss(unsigned cpu, std::uint32_t line, int node, directory::outcome o, bool write, std::uint64_t code) {
+void machine_model::miss(unsigned cpu, std::uint32_t line, int node, directory::outcome o, bool write,
+                         std::uint64_t code) {
   cpu_state& c = *cpus_[cpu];
   code_counters* const profile = c.profile == nullptr ? nullptr : &c.profile->at(code);
   if (shared_.present() && shared_.serve(c.node, line, o, write)) {

@@ -22,7 +22,8 @@ model_config two_cpus(std::vector<int> profiled) {
 
 class Profiled {
  public:
-  explicit Profiled(const model_config& config) : machine_(config, [this](const region_report& r) { reports_.push_back(r); }) {}
+  explicit Profiled(const model_config& config)
+      : machine_(config, [this](const region_report& r) { reports_.push_back(r); }) {}
 
   void access(unsigned cpu, std::uint64_t address, bool write, std::uint64_t code) {
     machine_.access(cpu, address, write, [&] { return address; }, code);
@@ -39,11 +40,11 @@ class Profiled {
 void work(Profiled& p) {
   p.machine().begin(0, 0);
   for (unsigned cpu = 0; cpu < 2; cpu++) {
-    const std::uint64_t own_lines = cpu * 4096;
+    const std::uint64_t page = cpu * 4096;
     p.machine().run_block(cpu, 10, reader);
-    p.access(cpu, own_lines, false, reader + 4), p.access(cpu, node1 + own_lines, false, reader + 4), p.access(cpu, own_lines + 8, false, reader + 4);
+    for (const std::uint64_t address : {page, node1 + page, page + 8}) p.access(cpu, address, false, reader + 4);
     p.machine().run_block(cpu, 20, writer);
-    p.access(cpu, node1 + own_lines + 64, true, writer + 8);
+    p.access(cpu, node1 + page + 64, true, writer + 8);
     p.machine().run_kernel_block(cpu, 30);
   }
   p.machine().end(0, 0);

@@ -8,7 +8,9 @@
 namespace weir::emulator {
 
 // A profile has thousands of these: without names.
-static void to_json(nlohmann::json& json, const code_counts& c) { json = {c.instructions, c.read_lines, c.write_lines, c.own_lines, c.wait_ps}; }
+static void to_json(nlohmann::json& json, const code_counts& c) {
+  json = {c.instructions, c.read_lines, c.write_lines, c.own_lines, c.wait_ps};
+}
 static void from_json(const nlohmann::json& json, code_counts& c) {
   c = {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4)};
 }

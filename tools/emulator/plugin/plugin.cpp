@@ -36,7 +36,9 @@ std::array<std::atomic<bool>, max_cpus> moving;
 
 // A block's length and the lower 48 bits of its address fit one pointer; nothing needs to be allocated and kept. A
 // program's addresses have no more bits, and half of a kernel's are enough to tell its functions apart.
-void* packed(std::uint64_t address, std::size_t instructions) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address << 16 | (instructions & 0xffff))); }
+void* packed(std::uint64_t address, std::size_t instructions) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address << 16 | (instructions & 0xffff)));
+}
 std::uint64_t user_address_in(const void* data) { return reinterpret_cast<std::uintptr_t>(data) >> 16; }
 std::uint32_t kernel_address_in(const void* data) { return static_cast<std::uint32_t>(user_address_in(data)); }
 std::uint64_t instructions_in(const void* data) { return reinterpret_cast<std::uintptr_t>(data) & 0xffff; }
@@ -94,7 +96,8 @@ void on_access(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, 
 
 // `instruction`: packed, the address of one that copies.
 void on_kernel_copy(unsigned cpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* instruction) {
-  if (model->counting() && moving[cpu].load(std::memory_order_relaxed) && within_copy_page(kernel_address_in(instruction))) access(cpu, info, address, kernel_code);
+  if (!model->counting() || !moving[cpu].load(std::memory_order_relaxed)) return;
+  if (within_copy_page(kernel_address_in(instruction))) access(cpu, info, address, kernel_code);
 }
 
 void on_mark(unsigned cpu, void* data) {

@@ -27,9 +27,10 @@ class function_names {
   using host_file = std::function<std::string(const std::string& guest)>;
 
   function_names() = default;
-  // Asks addr2line, a program by that path, for the names of all addresses: of the innermost inlined function if the file
-  // has debug information, else of the symbol. Throws std::system_error if it cannot be started.
-  function_names(const std::unordered_set<std::uint64_t>& addresses, const memory_map& map, const host_file& host, const std::string& addr2line);
+  // Asks addr2line, a program by that path, for the names of all addresses: of the innermost inlined function if the
+  // file has debug information, else of the symbol. Throws std::system_error if it cannot be started.
+  function_names(const std::unordered_set<std::uint64_t>& addresses, const memory_map& map, const host_file& host,
+                 const std::string& addr2line);
 
   const function_name& of(std::uint64_t address) const;
   // What could not be found out, one sentence each.
@@ -38,7 +39,8 @@ class function_names {
  private:
   // By the address that the file has it at: the address in the process.
   using addresses_of_file = std::multimap<std::uint64_t, std::uint64_t>;
-  void name_all(const std::string& file, const addresses_of_file& wanted, const std::string& from, const std::string& addr2line);
+  void name_all(const std::string& file, const addresses_of_file& wanted, const std::string& from,
+                const std::string& addr2line);
 
   std::unordered_map<std::uint64_t, function_name> names_;
   std::vector<std::string> complaints_;

@@ -17,6 +17,9 @@ namespace {
 
 const char* const addr2line = "/usr/bin/addr2line";
 
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
+std::uint64_t here() { return reinterpret_cast<std::uint64_t>(&named_for_the_test); }
+
 memory_map own_map() {
   memory_map map;
   std::ifstream maps("/proc/self/maps");
@@ -29,27 +32,27 @@ std::string same_file(const std::string& path) { return path.starts_with('/') ? 
 
 TEST(Functions, AreNamedInProgramsAndLibraries) {
   if (::access(addr2line, X_OK) != 0) GTEST_SKIP() << "there is no " << addr2line;
-  const auto here = reinterpret_cast<std::uint64_t>(&named_for_the_test), library = reinterpret_cast<std::uint64_t>(static_cast<int (*)(const char*)>(&std::atoi));
-  const function_names names({here, library, 16, kernel_code}, own_map(), same_file, addr2line);
+  const auto library = reinterpret_cast<std::uint64_t>(static_cast<int (*)(const char*)>(&std::atoi));
+  const function_names names({here(), library, 16, kernel_code}, own_map(), same_file, addr2line);
   EXPECT_TRUE(names.complaints().empty());
-  EXPECT_EQ(names.of(here), (function_name{"weir::emulator::named_for_the_test(int&)", std::filesystem::read_symlink("/proc/self/exe")}));
-  EXPECT_NE(names.of(library).function.find("atoi"), std::string::npos);   // or an alias, if its debug information is there
+  EXPECT_EQ(names.of(here()), (function_name{"weir::emulator::named_for_the_test(int&)", own_program()}));
+  // Debug information of the library may name an alias.
+  EXPECT_NE(names.of(library).function.find("atoi"), std::string::npos);
   EXPECT_NE(names.of(library).file.find("libc"), std::string::npos);
   EXPECT_EQ(names.of(16), (function_name{"[unknown]", ""}));
 }
 
 TEST(Functions, WithoutASymbolHaveAFile) {
-  const auto here = reinterpret_cast<std::uint64_t>(&named_for_the_test);
   const auto nowhere = [](const std::string&) { return std::string(); };
-  EXPECT_EQ(function_names({here}, own_map(), nowhere, addr2line).of(here), (function_name{"[unknown]", std::filesystem::read_symlink("/proc/self/exe")}));
+  const function_names names({here()}, own_map(), nowhere, addr2line);
+  EXPECT_EQ(names.of(here()), (function_name{"[unnamed]", own_program()}));
 }
 
 TEST(Functions, AComplaintSaysWhatFailed) {
-  const auto here = reinterpret_cast<std::uint64_t>(&named_for_the_test);
-  const function_names names({here}, own_map(), same_file, "/bin/false");
+  const function_names names({here()}, own_map(), same_file, "/bin/false");
   ASSERT_EQ(names.complaints().size(), 1u);
   EXPECT_NE(names.complaints()[0].find("addr2line does not name the functions of "), std::string::npos);
-  EXPECT_EQ(names.of(here).function, "[unknown]");
+  EXPECT_EQ(names.of(here()).function, "[unnamed]");
 }
 
 TEST(Functions, OfAProgramThatHasNotEndedAreUnknown) {
@@ -59,7 +62,10 @@ TEST(Functions, OfAProgramThatHasNotEndedAreUnknown) {
 }
 
 TEST(Functions, AddUpTheirCode) {
-  const code_profile profile = {{1, {1, 1, 1, 1, 10}}, {2, {2, 2, 2, 2, 20}}, {kernel_code, {50, 0, 0, 0, 0}}, {elsewhere_code, {40, 0, 0, 0, 0}}};
+  const code_profile profile = {{1, {1, 1, 1, 1, 10}},
+                                {2, {2, 2, 2, 2, 20}},
+                                {kernel_code, {50, 0, 0, 0, 0}},
+                                {elsewhere_code, {40, 0, 0, 0, 0}}};
   const auto functions = by_function(profile, {});
   ASSERT_EQ(functions.size(), 3u);
   EXPECT_EQ(functions[0].name.function, "[unknown]");

@@ -10,7 +10,9 @@ namespace weir::emulator {
 bool memory_map::add(const std::string& line) {
   part p{};
   int path = 0;
-  if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*4s %" SCNx64 " %*s %*u %n", &p.begin, &p.end, &p.place.offset, &path) != 3 || path == 0) return false;
+  constexpr const char* form = "%" SCNx64 "-%" SCNx64 " %*4s %" SCNx64 " %*s %*u %n";
+  const int numbers = std::sscanf(line.c_str(), form, &p.begin, &p.end, &p.place.offset, &path);
+  if (numbers != 3 || path == 0) return false;
   p.place.file = line.substr(static_cast<std::size_t>(path));
   if (p.place.file.empty()) p.place.file = "[anonymous]";
   parts_.push_back(p);

@@ -8,10 +8,12 @@
 namespace weir::emulator {
 namespace {
 
-constexpr std::string_view opening = "<({[", closing = ">)}]", unnamed_namespace = "(anonymous namespace)::", keyword = "operator";
+constexpr std::string_view opening = "<({[", closing = ">)}]";
+constexpr std::string_view unnamed_namespace = "(anonymous namespace)::", keyword = "operator";
 
 // Operators that hold a bracket. What of others is no bracket is copied as any character.
-constexpr std::string_view longest_first[] = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "<", ">"};
+constexpr std::string_view longest_first[] = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<",
+                                              ">>", "<=", ">=", "->", "<", ">"};
 
 bool of_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
 
@@ -37,7 +39,7 @@ class shortening {
       at_ += unnamed_namespace.size();
       return;
     }
-    if (ahead(keyword) && (at_ == 0 || !of_identifier(name_[at_ - 1])) && !of_identifier(following(keyword.size()))) return copy_operator();
+    if (at_operator()) return copy_operator();
     switch (name_[at_]) {
       case '<': at_ = behind_bracket(at_); return;
       case '{': return copy_braces();
@@ -47,7 +49,11 @@ class shortening {
     }
   }
 
-  char following(std::size_t characters) const { return at_ + characters < name_.size() ? name_[at_ + characters] : '\0'; }
+  bool at_operator() const {
+    const std::string_view behind = name_.substr(at_).substr(std::min(keyword.size(), name_.size() - at_));
+    const bool begins = at_ == 0 || !of_identifier(name_[at_ - 1]);
+    return ahead(keyword) && begins && (behind.empty() || !of_identifier(behind.front()));
+  }
 
   // operator<<, operator(), operator bool: the symbols are no brackets, and a type goes up to the parameters.
   void copy_operator() {

@@ -19,14 +19,15 @@ TEST(ShortName, LosesParametersAndTemplateArguments) {
 TEST(ShortName, LosesTheTypeThatIsReturned) {
   EXPECT_EQ(short_name("void run<int>(int)"), "run");
   EXPECT_EQ(short_name("std::vector<int, std::allocator<int> > a::make<int>(std::function<void (int)>)"), "a::make");
-  EXPECT_EQ(short_name("unsigned long const& std::max<unsigned long>(unsigned long const&, unsigned long const&)"), "std::max");
+  EXPECT_EQ(short_name("unsigned long const& std::max<unsigned long>(unsigned long const&)"), "std::max");
   EXPECT_EQ(short_name("decltype(auto) apply<int>(int)"), "apply");
   EXPECT_EQ(short_name("decltype ((f)((x))) call<int>(int)"), "call");
 }
 
 TEST(ShortName, KeepsWhatAFunctionIsLocalTo) {
   EXPECT_EQ(short_name("main::{lambda(int, double)#1}::operator()(int, double) const"), "main::{lambda#1}::operator()");
-  EXPECT_EQ(short_name("void sweep<int>(int)::{lambda(auto:1)#2}::operator()<weir::view<double> >(weir::view<double>) const"), "sweep::{lambda#2}::operator()");
+  EXPECT_EQ(short_name("void sweep<int>(int)::{lambda(auto:1)#2}::operator()<a::view<double> >(a::view<double>) const"),
+            "sweep::{lambda#2}::operator()");
   EXPECT_EQ(short_name("a::b(int) const::{lambda()#1}::operator()() const"), "a::b::{lambda#1}::operator()");
 }
 
@@ -50,7 +51,9 @@ TEST(ShortName, TellsClonesApart) {
 }
 
 TEST(ShortName, LeavesOtherNamesAlone) {
-  for (const char* name : {"main", "main._omp_fn.0", "__memcpy_avx_unaligned_erms", "[kernel]", "[unknown]", "", "(", "operator", "void (*choose(int))(double)"}) EXPECT_EQ(short_name(name), name);
+  for (const char* name : {"main", "main._omp_fn.0", "__memcpy_avx_unaligned_erms", "[kernel]", "[unnamed]", "", "(",
+                           "operator", "void (*choose(int))(double)"})
+    EXPECT_EQ(short_name(name), name);
 }
 
 }  // namespace
