@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -158,6 +159,23 @@ std::vector<symbol> symbols_of(const std::string& path) {
     return std::tie(a.address, a.bytes) < std::tie(b.address, b.bytes);
   });
   return symbols;
+}
+
+std::string without_symbols(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto header = header_of(file);
+  file.clear();
+  file.seekg(0);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  for (unsigned i = 0; header && i < header->e_shnum; i++) {
+    const std::uint64_t type = header->e_shoff + std::uint64_t{i} * header->e_shentsize + offsetof(Elf64_Shdr, sh_type);
+    Elf64_Word value = 0;
+    if (type + sizeof value > bytes.size()) break;
+    std::memcpy(&value, &bytes[type], sizeof value);
+    if (value == SHT_SYMTAB || value == SHT_DYNSYM) value = SHT_PROGBITS;
+    std::memcpy(&bytes[type], &value, sizeof value);
+  }
+  return bytes;
 }
 
 bool in_function(const std::vector<symbol>& symbols, std::uint64_t address) {

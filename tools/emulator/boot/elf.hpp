@@ -27,6 +27,8 @@ struct symbol {
   std::uint64_t address, bytes;   // bytes: 0 if it is not said how long it is
 };
 std::vector<symbol> symbols_of(const std::string& path);
+// The file's bytes with its symbol tables said to be something else.
+std::string without_symbols(const std::string& path);
 // Whether the last function that begins at the address or before reaches as far as that.
 bool in_function(const std::vector<symbol>& symbols, std::uint64_t address);
 

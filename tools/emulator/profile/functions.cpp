@@ -1,24 +1,19 @@
-// Addresses of the process become addresses in its files, and addr2line names those.
+// Addresses of the process become addresses in its files, and those get names.
 #include "functions.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
-#include <sstream>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 
-#include <tools/common/subprocess.hpp>
-
 #include "../boot/elf.hpp"
+#include "symbols.hpp"
 
 namespace weir::emulator {
 namespace {
-
-// It reads all debug information that the addresses are in: seconds, of very large programs minutes.
-constexpr std::chrono::minutes addr2line_limit{10};
 
 constexpr const char* unnamed = "[unnamed]";
 const function_name unknown{"[unknown]", {}}, kernel{"[kernel]", {}}, elsewhere{"[elsewhere]", {}};
@@ -27,28 +22,6 @@ const function_name unknown{"[unknown]", {}}, kernel{"[kernel]", {}}, elsewhere{
 function_name without_symbol(const code_place& place) {
   if (place.file.starts_with('/')) return {unnamed, place.file};
   return {place.file, {}};
-}
-
-std::string hexadecimal(const std::multimap<std::uint64_t, std::uint64_t>& addresses) {
-  std::string text;
-  for (const auto& [linked, running] : addresses) text += fmt::format("{:#x}\n", linked);
-  return text;
-}
-
-struct named {
-  std::string function;
-  bool debugged = false;   // by debug information, which knows where functions end
-};
-
-// With -a each address begins with a line 0x...; behind it come two lines, function and place in the source, for each
-// function that is inlined there, innermost first. Unknown are "??" and "??:0".
-std::vector<named> innermost(const std::string& output) {
-  std::vector<named> names;
-  std::istringstream lines(output);
-  for (std::string line, place; std::getline(lines, line);)
-    if (line.starts_with("0x") && std::getline(lines, line) && std::getline(lines, place))
-      names.push_back({line, !place.starts_with("??")});
-  return names;
 }
 
 }  // namespace
@@ -73,24 +46,17 @@ function_names::function_names(const std::unordered_set<std::uint64_t>& addresse
 }
 
 void function_names::name_all(const std::string& file, const addresses_of_file& wanted, const std::string& from,
-                              const std::string& addr2line) {
-  const std::vector<std::string> command = {addr2line, "-a", "-f", "-C", "-i", "-e", from};
-  const auto done = tools::run_process(command, addr2line_limit, hexadecimal(wanted));
-  const std::vector<named> found = innermost(done.output);
-  if (done.status != 0 || found.size() != wanted.size()) {
-    const std::string reason = done.timed_out ? "it takes too long" : done.errors.substr(0, done.errors.find('\n'));
-    complaints_.push_back(fmt::format("addr2line does not name the functions of {}: {}", file, reason));
-    return;
-  }
-  // Without debug information addr2line takes the last symbol before the address, however far away: in a library that
-  // names only what it exports that is mostly another function.
-  const std::vector<symbol> symbols = symbols_of(from);
+                              const std::string& addr2line) try {
+  std::vector<std::uint64_t> linked;
+  for (const auto& [in_file, running] : wanted) linked.push_back(in_file);
+  const std::vector<std::string> found = functions_at(linked, from, addr2line);
   auto name = found.begin();
-  for (const auto& [linked, running] : wanted) {
-    const bool known = name->function != "??" && (name->debugged || in_function(symbols, linked));
-    if (known) names_[running].function = name->function;
+  for (const auto& [in_file, running] : wanted) {
+    if (!name->empty()) names_[running].function = *name;
     ++name;
   }
+} catch (const std::runtime_error& e) {
+  complaints_.push_back(fmt::format("addr2line does not name the functions of {}: {}", file, e.what()));
 }
 
 const function_name& function_names::of(std::uint64_t address) const {

@@ -27,8 +27,7 @@ class function_names {
   using host_file = std::function<std::string(const std::string& guest)>;
 
   function_names() = default;
-  // Asks addr2line, a program by that path, for the names of all addresses: of the innermost inlined function if the
-  // file has debug information, else of the symbol. Throws std::system_error if it cannot be started.
+  // Names all addresses, as symbols.hpp says.
   function_names(const std::unordered_set<std::uint64_t>& addresses, const memory_map& map, const host_file& host,
                  const std::string& addr2line);
 

@@ -5,13 +5,22 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 namespace weir::emulator {
 
+// Inlined, and with no linkage name: what addr2line does not name by itself.
+[[gnu::always_inline]] static inline long inlined_for_the_test(const volatile long* values) {
+  long sum = 0;
+  for (int k = 0; k < 100; k++) sum += values[k] * values[k];
+  return sum;
+}
+
 [[gnu::noinline]] void named_for_the_test(int& value) { value++; }
+[[gnu::noinline]] long calls_for_the_test(const volatile long* values) { return inlined_for_the_test(values); }
 
 namespace {
 
@@ -40,6 +49,15 @@ TEST(Functions, AreNamedInProgramsAndLibraries) {
   EXPECT_NE(names.of(library).function.find("atoi"), std::string::npos);
   EXPECT_NE(names.of(library).file.find("libc"), std::string::npos);
   EXPECT_EQ(names.of(16), (function_name{"[unknown]", ""}));
+}
+
+TEST(Functions, AreNamedWhereTheyAreInlined) {
+  if (::access(addr2line, X_OK) != 0) GTEST_SKIP() << "there is no " << addr2line;
+  std::unordered_set<std::uint64_t> addresses;
+  for (std::uint64_t k = 0; k < 32; k++) addresses.insert(reinterpret_cast<std::uint64_t>(&calls_for_the_test) + k);
+  const function_names names(addresses, own_map(), same_file, addr2line);
+  const auto inlined = [&](std::uint64_t address) { return names.of(address).function.find("inlined_for") < 100; };
+  EXPECT_GT(std::count_if(addresses.begin(), addresses.end(), inlined), 10);
 }
 
 TEST(Functions, WithoutASymbolHaveAFile) {
