@@ -136,10 +136,10 @@ concept chunk_body = std::invocable<const Body&, Position, Position>;
 // Where a run of chunks begins and ends in the range.
 template <class Position>
 struct cut_range {
-  const checked_range<Position>& range;
-  const loop_shape& shape;
-  Position begin(std::uint64_t first) const { return range.at(shape.chunk_begin(first)); }
-  Position end(std::uint64_t last) const { return range.at(shape.chunk_end(last - 1)); }
+  checked_range<Position> range;
+  std::uint64_t grain, chunks;
+  Position begin(std::uint64_t first) const { return range.at(first * grain); }
+  Position end(std::uint64_t last) const { return range.at(last == chunks ? range.elements : last * grain); }
 };
 
 inline loop_shape shape_of(runtime& rt, std::uint64_t elements, const loop_options& o, std::uint64_t chunks_a_worker) {
@@ -159,8 +159,9 @@ void for_chunks(runtime& rt, const checked_range<Position>& range, const Body& b
   constexpr bool by_element = element_body<Body, Position>;
   const loop_shape shape =
       shape_of(rt, range.elements, o, by_element ? chunks_of_elements_per_worker : chunks_per_worker);
-  const cut_range<Position> cut{range, shape};
-  const auto work = [&](std::uint64_t first, std::uint64_t last) {
+  // By value what is short: servers read it, and it lies beside the rest of what they read.
+  const auto work = [cut = cut_range<Position>{range, shape.grain, shape.chunks}, &body](std::uint64_t first,
+                                                                                       std::uint64_t last) {
     if constexpr (element_body<Body, Position>) {
       const Position end = cut.end(last);
       for (Position i = cut.begin(first); i != end; ++i) std::invoke(body, element_at(i));
@@ -314,7 +315,7 @@ T reduce_in_chunks(runtime& rt, const checked_range<Position>& range, T identity
     throw usage_error("parallel_reduce: a grain of " + std::to_string(shape.grain) + " makes " + std::to_string(shape.chunks) + " partial results of " + std::to_string(shape.elements) + " elements; expected at most " +
                       std::to_string(most_results) + ", so a larger grain");
   reduction<T, Combine> results(shape.chunks, std::move(identity), combine);
-  const cut_range<Position> cut{range, shape};
+  const cut_range<Position> cut{range, shape.grain, shape.chunks};
   const auto value_of = [&](std::uint64_t chunk) {
     return reduced<T>(combine, body, cut.begin(chunk), cut.end(chunk + 1));
   };

@@ -52,7 +52,7 @@ class scheduler::view final : public surroundings {
   bool anything_shared() const override { return !all_.central_.empty(); }
   bool anything_required_here() const override { return all_.anything_required_of(self_); }
   bool anything_sent() const override { return !self_.nothing_pushed() || self_.bell_says() != self_.bell_before_look; }
-  bool has_tasks(int slot) const override { return all_.slot(slot).has_tasks(); }
+  bool has_tasks(int slot) const override { return all_.any_in(all_.slot(slot)); }
   bool node_holds_tasks(int node) const override { return all_.node_holds_tasks(node); }
   bool offers(int worker) const override { return all_.offers_.offers(worker); }
   bool rests(int worker) const override { return all_.sleep.is_resting(worker); }
@@ -123,7 +123,7 @@ std::uint32_t scheduler::ns_of_far_line() const {
 }
 
 std::unique_ptr<slot_queues> scheduler::make_slot(int index, int node) {
-  auto made = std::make_unique<slot_queues>(index, node, ground_);
+  auto made = std::make_unique<slot_queues>(index, node, ground_, urgent_any_);
   made->sees = std::make_unique<view>(*this, *made);
   return made;
 }
@@ -200,9 +200,11 @@ void scheduler::note_hint(frame* f, const policy::wish& w, int here, const flow:
 frame* scheduler::take_own(slot_queues& self) {
   if (policy_.discipline == policy::queues::central || containers_ != nullptr)
     if (frame* f = take_shared(self)) return f;
-  if (const ready_task t = self.urgent.pop()) return t.task();
-  if (nodes_ > 1)
-    if (const ready_task t = self.pushed_urgent.try_pop()) return t.task();
+  if (self.may_have_urgent()) {
+    if (const ready_task t = self.urgent.pop()) return t.task();
+    if (nodes_ > 1)
+      if (const ready_task t = self.pushed_urgent.try_pop()) return t.task();
+  }
   if (self.node >= 0 && nodes_ > 1)
     if (frame* f = initial_[static_cast<std::size_t>(self.node)].pop_first()) return f;
   if (requires_any_.load(std::memory_order_relaxed) && required_comes_first(self))
@@ -215,7 +217,8 @@ frame* scheduler::take_own(slot_queues& self) {
 }
 
 frame* scheduler::take_own_of_guest(slot_queues& guest, slot_queues& place) {
-  if (const ready_task t = guest.urgent.pop()) return t.task();
+  if (guest.may_have_urgent())
+    if (const ready_task t = guest.urgent.pop()) return t.task();
   std::size_t size = guest.normal.size();
   for (; size > 1; size = guest.normal.size()) {
     const ready_task t = guest.normal.pop_beyond_thieves();
@@ -297,10 +300,12 @@ frame* scheduler::view::take_of_guest(slot_queues& guest) {
 
 frame* scheduler::view::take_from(int slot) {
   slot_queues& victim = all_.slot(slot);
-  if (!victim.urgent.empty())
-    if (const auto stolen = victim.urgent.steal()) return stolen.item.task();
-  if (!victim.pushed_urgent.empty())
-    if (const ready_task t = victim.pushed_urgent.try_pop()) return t.task();
+  if (self_.may_have_urgent()) {
+    if (!victim.urgent.empty())
+      if (const auto stolen = victim.urgent.steal()) return stolen.item.task();
+    if (!victim.pushed_urgent.empty())
+      if (const ready_task t = victim.pushed_urgent.try_pop()) return t.task();
+  }
   if (slot >= all_.worker_count()) {
     if (frame* f = take_of_guest(victim)) return f;
   } else if (!victim.normal.empty()) {
@@ -318,10 +323,12 @@ frame* scheduler::view::take_from(int slot, const judgement& j) {
   const auto behind = [&j](std::size_t before) {
     return [&j, before](ready_task t) { return j.takes(t.hint(), before); };
   };
-  if (const std::size_t n = victim.urgent.size(); n > 0)
-    if (const auto stolen = victim.urgent.steal(behind(n))) return stolen.item.task();
-  if (!victim.pushed_urgent.empty())
-    if (const ready_task t = victim.pushed_urgent.try_pop(behind(1))) return t.task();
+  if (self_.may_have_urgent()) {
+    if (const std::size_t n = victim.urgent.size(); n > 0)
+      if (const auto stolen = victim.urgent.steal(behind(n))) return stolen.item.task();
+    if (!victim.pushed_urgent.empty())
+      if (const ready_task t = victim.pushed_urgent.try_pop(behind(1))) return t.task();
+  }
   const std::size_t n = victim.normal.size();
   if (n > 0)
     if (const auto stolen = victim.normal.steal(behind(n))) return stolen.item.task();
@@ -494,7 +501,7 @@ bool scheduler::all_queues_empty() const {
   for (int node = 0; node < machine_.node_count(); node++)
     if (!required_[static_cast<std::size_t>(node)].empty() || node_holds_tasks(node)) return false;
   for (int i = 0; i < slot_count(); i++)
-    if (slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire)->has_tasks()) return false;
+    if (any_in(*slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire))) return false;
   return true;
 }
 

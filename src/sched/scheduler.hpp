@@ -58,14 +58,15 @@ constexpr int most_stolen_from_guests = 32;
 
 // One thread's queues and what scheduling counts about it.
 struct alignas(cache_line_bytes) slot_queues {
-  slot_queues(int slot_index, int slot_node, const hunting_ground& ground)
-      : index(slot_index), node(slot_node), random(static_cast<std::uint64_t>(slot_index) + 1),
-        normal(1024, slot_index < ground.near.workers() ? 1 : most_stolen_from_guests),
+  slot_queues(int slot_index, int slot_node, const hunting_ground& ground, const atomic<bool>& any_urgent_ever)
+      : index(slot_index), node(slot_node), any_urgent(any_urgent_ever),
+        random(static_cast<std::uint64_t>(slot_index) + 1), normal(1024, slot_index < ground.near.workers() ? 1 : most_stolen_from_guests),
         pushed(static_cast<std::size_t>(ground.tuned.inbox_capacity)), hunts(ground, slot_index) {}
 
   const int index;
   const std::uint32_t ran_by = frame::ran_by(index);
   int node;  // a guest's may change
+  const atomic<bool>& any_urgent;  // whether there has been such a task: if not, two words less of each queue are read
   rng random;                // where it sends tasks to
   frame* running = nullptr;  // what the thread is executing
   std::uint32_t turns = 0;   // under queues::nodes: tasks without affinity that it has sent
@@ -97,7 +98,7 @@ struct alignas(cache_line_bytes) slot_queues {
   std::uint64_t progress() const { return finished.read() + spawned.read(); }
   std::uint32_t bell_says() const { return bell != nullptr ? bell->load(std::memory_order_acquire) : 0; }
   bool bell_rings() const { return bell_says() != bell_heard; }
-  bool nothing_pushed() const { return pushed.empty() && pushed_urgent.empty(); }
+  bool nothing_pushed() const { return pushed.empty() && (!may_have_urgent() || pushed_urgent.empty()); }
   bool has_tasks() const { return !normal.empty() || !nothing_urgent() || !pushed.empty(); }
   // Where the tasks of outer levels of a recursion end, if one runs now: those taken together are none.
   std::int64_t end_of_older() {
@@ -106,10 +107,11 @@ struct alignas(cache_line_bytes) slot_queues {
     batch_end = end;
     return 0;
   }
-  bool nothing_urgent() const { return urgent.empty() && pushed_urgent.empty(); }
+  bool nothing_urgent() const { return !may_have_urgent() || (urgent.empty() && pushed_urgent.empty()); }
   // Nor on its way: a look at the inbox's two ends is cheaper than one at what is in it.
-  bool nothing_urgent_comes() const { return urgent.empty() && pushed_urgent.size() == 0; }
-
+  bool nothing_urgent_comes() const { return !may_have_urgent() || (urgent.empty() && pushed_urgent.size() == 0); }
+  // For whom it belongs to: it lies in a line that that one writes for each task.
+  bool may_have_urgent() const { return any_urgent.load(std::memory_order_relaxed); }
 };
 
 class scheduler {
@@ -168,6 +170,7 @@ class scheduler {
   task_hint hint_of(const frame* f) const { return charges_ && !f->has_no_data() ? task_hint(f->hint) : task_hint(); }
   // If there is no memory for a longer queue, the task goes where everybody looks who has nothing to do.
   void push_own(slot_queues& self, frame* f) noexcept {
+    if (f->priority > 0) note_urgent();
     push_onto(f->priority > 0 ? self.urgent : self.normal, self, ready_task(f, hint_of(f)));
   }
   // Whether a task that became ready has to wait until the policy has seen its window. Somebody who has nothing to do
@@ -226,6 +229,7 @@ class scheduler {
   bool any_work_in(slot_queues& self, int& place, std::uint64_t now_ns) {
     return self.hunts.any_work_in(*self.sees, place, {now_ns, self.node});
   }
+  int places_to_look() const { return static_cast<int>(nodes_) + slot_count(); }
   // A worker's own queues are empty; it begins to look elsewhere.
   void starts_to_steal(slot_queues& self) {
     if (charges_) offers_.idle(self.index);
@@ -261,6 +265,11 @@ class scheduler {
                     std::uint64_t end_ns) const;
   // A worker's own thread goes on: no thread of the program has its place any more.
   void has_own_place(const slot_queues& self);
+  // For others than whom they belong to.
+  bool any_in(const slot_queues& its) const {
+    return !its.normal.empty() || !its.pushed.empty() ||
+           (urgent_any_.load(std::memory_order_relaxed) && !(its.urgent.empty() && its.pushed_urgent.empty()));
+  }
   bool all_queues_empty() const;
   // Tasks that no worker of another node may run.
   bool anything_required_of(const slot_queues& self) const {
@@ -326,6 +335,10 @@ class scheduler {
   frame* take_shared(slot_queues& self);
   frame* take_required(slot_queues& self);
   bool required_comes_first(slot_queues& self) const;
+  // Before it is pushed: so whoever is to see the task sees this.
+  void note_urgent() {
+    if (!urgent_any_.load(std::memory_order_relaxed)) urgent_any_.store(true, std::memory_order_relaxed);
+  }
   bool tell_of_window() {
     if (windows_->is_news()) sleep.wake_any();
     return true;
@@ -360,6 +373,7 @@ class scheduler {
   std::unique_ptr<place::windows> windows_;
   atomic<bool> said_{false};  // that an answer of the policy makes no sense
   atomic<bool> requires_any_{false};  // there has been a task that requires a node
+  atomic<bool> urgent_any_{false};    // there has been one of high priority
   const bool routes_all_;  // not only tasks that require a node
   const bool charges_;     // tasks are placed, and thieves of other nodes weigh what it costs to take them
   const move_costs costs_;

@@ -120,6 +120,7 @@ routing scheduler::push_near(slot_queues& self, frame* f, int node, int worker) 
 routing scheduler::push_to_worker(slot_queues& self, ready_task t, int target) {
   slot_queues& its = slot(target);
   note_sender(self, t.task());
+  if (t.task()->priority > 0) note_urgent();
   if (!(t.task()->priority > 0 ? its.pushed_urgent : its.pushed).try_push(t)) return routing::stays;
   // Orders the push before the look at who sleeps (src/sched/README.md, "publish against sleep").
   atomic_fence(std::memory_order_seq_cst);

@@ -43,6 +43,25 @@ TEST(parallel_for, shares_a_long_loop_after_short_ones_with_the_same_body) {
   EXPECT_EQ(came, 3u);
 }
 
+// Its caller calls the next one at once, and in loops it runs none of them itself.
+TEST(parallel_for, leaves_time_for_tasks_between_loops) {
+  watchdog dog(120, "tasks beside loops that go on for ever");
+  for (const char* machine : {"nodes:8 cpus:1", one_node}) {
+    runtime rt({.workers = 4, .machine = machine});
+    std::atomic<int> done{0};
+    const auto loop = [&] {
+      parallel_for(rt, 0, 64, [](int) {
+        for (volatile int k = 0; k < 2000;) k = k + 1;
+      });
+    };
+    for (int round = 1; round <= 20; round++) {
+      loop();
+      rt.spawn([&] { done++; });
+      while (done < round) loop();
+    }
+  }
+}
+
 // On a machine with many workers a part is taken in very many steps. All others are busy, so nobody else takes what
 // this one leaves.
 TEST(parallel_for, has_its_caller_run_all_parts_to_the_end) {

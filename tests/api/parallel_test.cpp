@@ -275,8 +275,10 @@ TEST(parallel_for, cuts_ranges_into_parts_of_whole_chunks) {
         const auto s = detail::loop_shape::of(elements, grain, workers, false);
         ASSERT_EQ(s.part_begin(0), 0u);
         ASSERT_EQ(s.part_begin(s.workers), s.chunks);
-        ASSERT_EQ(s.chunk_end(s.chunks - 1), elements);
-        ASSERT_LT(s.chunk_begin(s.chunks - 1), elements);
+        const detail::cut_range<std::uint64_t> cut{{0, elements}, s.grain, s.chunks};
+        ASSERT_EQ(cut.end(s.chunks), elements);
+        ASSERT_LT(cut.begin(s.chunks - 1), elements);
+        ASSERT_EQ(cut.end(1), s.chunks == 1 ? elements : cut.begin(1));
         const std::uint64_t share = s.chunks / s.workers;
         for (std::uint64_t w = 0; w < s.workers; w++) {
           const std::uint64_t size = s.part_begin(w + 1) - s.part_begin(w);

@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace weir::detail {
 
@@ -50,21 +51,58 @@ inline constexpr std::uint64_t least_divided_elements = 32;
 // some 10 ns each time, costs more than that brings.
 inline constexpr float longest_undivided_ns = 1000;
 
+// On several nodes a run takes at least so long, as far as is known, unless that is more than such a share of a part.
+// Longer, or larger: what is left of a part is seen less well. Shorter: taking chunks costs more of a short loop.
+inline constexpr float shortest_run_ns = 250;
+inline constexpr std::uint64_t share_of_shortest_run = 16;
+
 // A chunk's begin is a multiple of so many elements, or less in short loops. More: chunks are less even.
 inline constexpr std::uint64_t most_aligned_elements = 64;
 
-// How a range is cut: a function of its length, the grain, and the number of workers.
-struct loop_shape {
-  std::uint64_t elements;
-  std::uint64_t grain;
+// How chunks are shared out. All that who serves a loop reads of its shape.
+struct loop_division {
   std::uint64_t chunks;
   std::uint64_t workers;
   bool by_node;   // other nodes are left alone for a while; else all workers are neighbours
   bool by_chunk;  // the program says how long a chunk is: it is looked between any two whether the loop is left early
-  bool concurrent;  // chunks may wait for each other: who has begun one keeps no other from anybody
-  // For part_begin(), which who serves asks for: chunks of each part, those that are left then, and what divides by the
-  // number of workers.
-  std::uint64_t each, rest, inverse;
+  bool concurrent = false;  // chunks may wait for each other: who has begun one keeps no other from anybody
+  // For part_begin(), which who serves asks for: chunks of each part, and those that are left then, times what divides
+  // by the number of workers.
+  std::uint64_t each = chunks / workers, rest_inverse = chunks % workers * divided_up(one, workers);
+
+  // Chunks that who comes takes at first: where the program has not said how long a chunk is, a 64th of a part.
+  std::uint64_t first_run() const {
+    return by_chunk ? 1 : std::max(chunks / (workers * chunks_per_worker), std::uint64_t{1});
+  }
+  // And at least, while so many are left, in a loop for which one thread needs so long. On several nodes helpers look
+  // on, so that is until it turns out to be uneven.
+  std::uint64_t least_run(float alone_ns) const {
+    if (by_node) return by_chunk ? 1 : std::max(first_run(), shortest_run(alone_ns));
+    const bool is_short = alone_ns < static_cast<float>(workers * chunks_per_worker) * longest_undivided_ns;
+    return is_short ? first_run() : 1;
+  }
+  // First chunk of worker `w`'s part; of `workers`: where the last one ends. Few chunks are spread over all workers.
+  // Without a division: n * inverse / one is n / workers. The inverse is less than 1 too large, so the product is by
+  // less than n, which is below the square of the number of workers; to be wrong it would have to be by `one` divided
+  // by that number.
+  std::uint64_t part_begin(std::uint64_t w) const { return w * each + w * rest_inverse / one; }
+
+ protected:
+  static constexpr std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0 ? 1 : 0); }
+
+ private:
+  static constexpr std::uint64_t one = std::uint64_t{1} << 48;
+
+  std::uint64_t shortest_run(float alone_ns) const {
+    const float in_time = shortest_run_ns * static_cast<float>(chunks) / alone_ns;
+    return static_cast<std::uint64_t>(std::min(in_time, static_cast<float>(each / share_of_shortest_run)));
+  }
+};
+
+// How a range is cut: a function of its length, the grain, and the number of workers.
+struct loop_shape : loop_division {
+  std::uint64_t elements;
+  std::uint64_t grain;
 
   static loop_shape of(std::uint64_t elements, std::uint64_t grain, int workers, bool by_node,
                        std::uint64_t chunks_a_worker = chunks_per_worker) {
@@ -74,32 +112,12 @@ struct loop_shape {
       const std::uint64_t coarse = divided_up(elements, chunks_per_worker * w);
       grain = aligned(std::max(divided_up(elements, chunks_a_worker * w), std::min(coarse, least_divided_elements)));
     }
-    const std::uint64_t chunks = divided_up(elements, grain);
-    return {elements, grain, chunks, w, by_node, given, false, chunks / w, chunks % w, divided_up(one, w)};
+    return {{.chunks = divided_up(elements, grain), .workers = w, .by_node = by_node, .by_chunk = given},
+            elements,
+            grain};
   }
-
-  // Chunks that who comes takes at first: where the program has not said how long a chunk is, a 64th of a part.
-  std::uint64_t first_run() const {
-    return by_chunk ? 1 : std::max(chunks / (workers * chunks_per_worker), std::uint64_t{1});
-  }
-  // And at least, while so many are left, in a loop for which one thread needs so long. On several nodes, where
-  // helpers look on, until it turns out to be uneven.
-  std::uint64_t least_run(float alone_ns) const {
-    if (by_node) return first_run();
-    const bool is_short = alone_ns < static_cast<float>(workers * chunks_per_worker) * longest_undivided_ns;
-    return is_short ? first_run() : 1;
-  }
-  // Where chunk `c` of `chunks`, or the last chunk, ends: in elements from the range's begin.
-  std::uint64_t chunk_begin(std::uint64_t c) const { return c * grain; }
-  std::uint64_t chunk_end(std::uint64_t c) const { return c + 1 == chunks ? elements : (c + 1) * grain; }
-  // First chunk of worker `w`'s part; of `workers`: where the last one ends. Few chunks are spread over all workers.
-  // Without a division: n * inverse / one is n / workers. The inverse is less than 1 too large, so the product is by
-  // less than n, which is below the square of the number of workers; to be wrong it would have to be by `one` divided
-  // by that number.
-  std::uint64_t part_begin(std::uint64_t w) const { return w * each + w * rest * inverse / one; }
 
  private:
-  static constexpr std::uint64_t one = std::uint64_t{1} << 48;
   // Vectors in a body's loop are as well aligned at each chunk's begin as at the range's, and neighbours do not share a
   // cache line. At most a third more.
   static std::uint64_t aligned(std::uint64_t grain) {
@@ -107,7 +125,6 @@ struct loop_shape {
     const std::uint64_t step = std::clamp(std::bit_floor(grain / 4), std::uint64_t{2}, most_aligned_elements);
     return divided_up(grain, step) * step;
   }
-  static std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0 ? 1 : 0); }
 };
 
 // A run of chunks.
@@ -190,11 +207,11 @@ class loop_parts {
     std::uint64_t first, size, begun_alone;
   };
 
-  // Shape and what was begun are to outlive it. `alone_ns`: what one thread needs.
-  loop_parts(const loop_shape& s, const loop_work& l, const chunks_begun& begun_alone, float alone_ns)
-      : shape(s), loop_(l), begun_alone_(begun_alone), least_run_(s.least_run(alone_ns)) {
+  // The loop is to outlive it. `alone_ns`: what one thread needs.
+  loop_parts(const loop_division& d, const loop_work& l, const chunks_begun& begun_alone, float alone_ns)
+      : shape(d), loop_(l), begun_alone_(begun_alone), least_run_(d.least_run(alone_ns)) {
     number_loop(*l.number);
-    if (!s.by_node) return;
+    if (!d.by_node) return;
     unfinished().begin([this](std::uint64_t w) {
       const extent e = extent_of(w);
       return e.begun_alone < e.size;
@@ -224,7 +241,7 @@ class loop_parts {
     }
   }
 
-  const loop_shape& shape;
+  const loop_division shape;
 
  private:
   friend class loop_helper;
@@ -280,9 +297,9 @@ class loop_parts {
     part(worker).begun.store(of_this_ | to, std::memory_order_relaxed);
   }
 
-  // What servers read, in few lines; what they write lies in the post's memory.
+  // What servers read, copied so that it lies in few lines; what they write lies in the post's memory.
   const loop_work& loop_;
-  const chunks_begun& begun_alone_;
+  const chunks_begun begun_alone_;
   const std::uint64_t least_run_;
   std::uint64_t of_this_ = 0;            // the upper bits of words that are of this loop; 0: all bits count
   std::uint64_t began_ns_ = 0;           // only on several nodes, like the following
@@ -325,19 +342,25 @@ class loop_helper {
   bool helped_ = false;
 };
 
+// What only the caller of a loop uses, so its lines stay in its cache.
+struct loop_of_caller {
+  const loop_shape shape;
+  chunks_begun begun{shape.chunks};
+};
+
 // Runs work(first, last) for runs of chunks that are each chunk once; `by_chunk`: of one each. Lives on the stack of
-// who waits for the loop.
+// who waits for the loop. From loop_work on it is what servers read, work included, one line after the other.
 template <class Work, bool by_chunk>
-class loop : public loop_work {
+class loop : loop_of_caller, public loop_work {
  public:
   // Others are called at once if there is a chunk for each at most, which may be long.
-  loop(runtime& rt, const loop_shape& shape, const char* named, const Work& work)
-      : loop_work(ops_of_all, named, shape.elements, std::min(shape.workers, shape.chunks),
-                  !shape.concurrent && shape.chunks > shape.workers),
+  loop(runtime& rt, const loop_shape& cut, const char* named, Work w)
+      : loop_of_caller{cut},
+        loop_work(ops_of_all, named, cut.elements, std::min(cut.workers, cut.chunks),
+                  !cut.concurrent && cut.chunks > cut.workers),
         runtime_(rt),
-        work_(work),
-        shape_(shape),
-        begun_(shape.chunks) {}
+        work_(std::move(w)),
+        one_by_one_(by_chunk || cut.by_chunk) {}
 
   // Throws what scope::wait() throws.
   void run() { run_loop(state_of(runtime_), *this); }
@@ -358,42 +381,42 @@ class loop : public loop_work {
   }
   static void share_this(loop_work& l) noexcept {
     loop& self = static_cast<loop&>(l);
-    self.parts_.emplace(self.shape_, l, self.begun_, l.ops.habits.alone_ns(l.elements));
+    self.parts_.emplace(self.shape, l, self.begun, l.ops.habits.alone_ns(l.elements));
   }
   static served serve_this(loop_work& l, int worker, bool stays) {
     loop& self = static_cast<loop&>(l);
     const auto w = static_cast<std::uint64_t>(worker);
-    if (self.shape_.by_node) return self.serve_by_node(w, stays);
+    if (self.parts_->shape.by_node) return self.serve_by_node(w, stays);
     self.serve_as(w);
     return {.all = true};
   }
   static served look_this(loop_work& l, int worker) noexcept {
     loop& self = static_cast<loop&>(l);
-    if (!self.shape_.by_node) return {};
+    if (!self.parts_->shape.by_node) return {};
     return loop_helper(l, *self.parts_, static_cast<std::uint64_t>(worker), false).look();
   }
   // Constant: loops may run before main().
   inline static constinit const loop_ops ops_of_all{&begin_this, &finish_this, &share_this, &serve_this, &look_this};
 
   void start(int worker) {
-    if (begun_.count() == 0) begun_.start_at(shape_.part_begin(static_cast<std::uint64_t>(worker)));
+    if (begun.count() == 0) begun.start_at(shape.part_begin(static_cast<std::uint64_t>(worker)));
   }
-  void count_begun() { elements_begun = begun_.all() ? elements : begun_.count() * shape_.grain; }
+  void count_begun() { elements_begun = begun.all() ? elements : begun.count() * shape.grain; }
 
   // Each run of chunks is some times as long as all before it, but no longer than fits.
   std::uint64_t begin_some(const loop_habits::way& how) {
     constexpr std::uint64_t growth = 8;
     const std::uint64_t start = now_ns(), most_ns = how.alone_ns;
-    const std::uint64_t least_part = shape_.chunks / shape_.workers;
-    const bool others_have_parts = how.to_learn && shape_.by_node;
-    const std::uint64_t most = others_have_parts ? std::max(least_part / 2, std::uint64_t{1}) : shape_.chunks;
+    const std::uint64_t least_part = shape.chunks / shape.workers;
+    const bool others_have_parts = how.to_learn && shape.by_node;
+    const std::uint64_t most = others_have_parts ? std::max(least_part / 2, std::uint64_t{1}) : shape.chunks;
     std::uint64_t ns = 0, run = 1;
     do {
-      run_chunks(begun_.take(std::min(run, most - begun_.count())));
-      run = growth * begun_.count();
+      run_chunks(begun.take(std::min(run, most - begun.count())));
+      run = growth * begun.count();
       ns = now_ns() - start;
-      if (ns < most_ns) run = std::min(run, (most_ns - ns) * begun_.count() / std::max(ns, std::uint64_t{1}) + 1);
-    } while (begun_.count() < most && ns < most_ns);
+      if (ns < most_ns) run = std::min(run, (most_ns - ns) * begun.count() / std::max(ns, std::uint64_t{1}) + 1);
+    } while (begun.count() < most && ns < most_ns);
     return ns;
   }
   // The clock is looked at three times, some 30 ns each: at the start, after the first chunk, for loops of one body may
@@ -402,21 +425,21 @@ class loop : public loop_work {
     constexpr std::uint64_t share_to_look = 16, share_of_time = 4;
     const std::uint64_t start = now_ns();
     std::uint64_t ns = 0;
-    for (const std::uint64_t run : {std::uint64_t{1}, shape_.chunks / share_to_look}) {
-      run_chunks(begun_.take(run));
+    for (const std::uint64_t run : {std::uint64_t{1}, shape.chunks / share_to_look}) {
+      run_chunks(begun.take(run));
       ns = now_ns() - start;
       if (ns >= most_ns / share_of_time) return ns;
     }
-    while (!begun_.all()) run_chunks(begun_.take(shape_.chunks));
+    while (!begun.all()) run_chunks(begun.take(shape.chunks));
     return ns;
   }
   void finish() {
     constexpr std::uint64_t share_of_rest = 4;  // between two looks whether the loop is left early
-    while (!begun_.all())
-      run_chunks(begun_.take(std::max((shape_.chunks - begun_.count()) / share_of_rest, std::uint64_t{1})));
+    while (!begun.all())
+      run_chunks(begun.take(std::max((shape.chunks - begun.count()) / share_of_rest, std::uint64_t{1})));
   }
   void serve_as(std::uint64_t worker) {
-    for (std::uint64_t w = worker; w < shape_.workers; w++) run_part(w);
+    for (std::uint64_t w = worker; w < parts_->shape.workers; w++) run_part(w);
     for (std::uint64_t w = 0; w < worker; w++) run_part(w);
   }
   served serve_by_node(std::uint64_t worker, bool stays) {
@@ -435,14 +458,14 @@ class loop : public loop_work {
 
   void run_part(std::uint64_t worker) {
     const loop_parts::extent e = parts_->extent_of(worker);
-    std::uint64_t most = shape_.first_run();
+    std::uint64_t most = parts_->shape.first_run();
     for (auto t = parts_->take(worker, e, most); t.any(); t = parts_->take(worker, e, most)) {
       run_chunks(t);
-      most = std::min(2 * most, shape_.chunks);  // a part may be taken in more steps than a word has bits
+      most = std::min(2 * most, parts_->shape.chunks);  // a part may be taken in more steps than a word has bits
     }
   }
   void run_chunks(const chunks_taken& t) {
-    if (by_chunk || shape_.by_chunk) {
+    if (by_chunk || one_by_one_) {
       for (std::uint64_t c = t.first; c < t.last; c++) {
         look();
         work_(c, c + 1);
@@ -461,11 +484,10 @@ class loop : public loop_work {
                          " was left early: the scope of the task that called it has ended early");
   }
 
-  runtime& runtime_;
-  const Work& work_;
-  const loop_shape shape_;
-  chunks_begun begun_;
   std::optional<loop_parts> parts_;  // once it is shared
+  runtime& runtime_;
+  const Work work_;
+  const bool one_by_one_;
 };
 
 }  // namespace weir::detail

@@ -61,34 +61,35 @@ struct alignas(cache_line_bytes) loop_part {
   own_notes own;
 };
 
-// Lies on the stack of who waits for it. Who serves it runs chunks as the worker that it is.
-struct loop_work {
+// Lies on the stack of who waits for it. Who serves it runs chunks as the worker that it is. What servers read comes
+// from the caller's cache, so it lies together: each line costs the caller a miss, and each of them.
+struct alignas(cache_line_bytes) loop_work {
   loop_work(const loop_ops& with, const char* named, std::uint64_t length, std::uint64_t useful_workers,
             bool may_begin_alone) noexcept
       : ops(with),
         name(named),
-        elements(length),
         useful(static_cast<std::uint32_t>(useful_workers)),
+        elements(length),
         begins_alone(may_begin_alone) {}
 
-  // What servers read lies together: it comes from the caller's cache.
   const loop_ops& ops;
   const char* const name;
-  const std::uint64_t elements;
-  // By the runtime, before it is shared: one for each worker, words with a bit for each, whatever they hold, and which
-  // loop the parts were lent to last, by their own count.
+  // By the runtime, before it is shared: one for each worker, and words with a bit for each, whatever they hold.
   loop_part* parts = nullptr;
   atomic<std::uint64_t>* unfinished = nullptr;
-  std::uint64_t* number = nullptr;
   std::uint64_t elements_begun = 0;    // by its caller alone
   const std::uint32_t useful;          // workers that would find a chunk
   std::uint32_t line_ns = 0;           // how long a line takes from another node; by the runtime, before it is shared
   std::int32_t caller = -1;            // the worker as which its caller serves it; negative: it does not, or not yet
-  const bool begins_alone;             // its caller may, before it calls others
-  scope_state scope{true};             // of the servers, which count as tasks but not in it
   atomic<std::uint32_t> called{0};     // who serves it without being asked, and workers that were asleep
   atomic<std::uint32_t> is_taken{0};   // of one chunk: somebody has come for it
   atomic<std::uint32_t> is_over{0};    // nobody begins a chunk any more
+  scope_state scope{true};             // of the servers, which count as tasks but not in it
+
+  // By its caller only.
+  const std::uint64_t elements;
+  std::uint64_t* number = nullptr;     // which loop the parts were lent to last, by their own count; by the runtime
+  const bool begins_alone;             // its caller may, before it calls others
 };
 
 // The caller serves the loop, if it can, and others that have time. Returns when everybody has left it; then throws

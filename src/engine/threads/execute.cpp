@@ -85,9 +85,9 @@ frame* engine::idle(slot& s, const std::function<bool()>* nested_condition) {
     }
     sched::decision d{what::look_again};
     int round = s.queues.hunts.round();
-    // Whoever calls waits, but between two loops it looks for tasks once.
-    const bool comes =
-        !std::exchange(has_served, false) && s.queues.bell_rings() && !s.queues.has_tasks() && may_help(s);
+    const bool is_between_loops = std::exchange(has_served, false);
+    const bool comes = (!is_between_loops || goes_on_with_loops(s)) && s.queues.bell_rings() &&
+                       !s.queues.has_tasks() && may_help(s);
     loop_search loop = comes ? look_for_loops(s) : loop_search::nothing;
     if (loop == loop_search::nothing) {
       d = scheduler_.step(s.queues, os::now_ns());

@@ -55,7 +55,8 @@ inline slot* engine::enter_kept_place(slot& guest) {
 
 // Its own thread looks after it.
 inline void engine::leave_for_a_while(slot& guest, const slot& place) {
-  guest.queues.runs_small_tasks = place.queues.hunts.sizes().all_small();
+  const bool small = place.queues.hunts.sizes().all_small();
+  if (guest.queues.runs_small_tasks != small) guest.queues.runs_small_tasks = small;  // others look at that line
   scheduler_.sleep.keep(guest.kept_place, guest.keeper);
 }
 

@@ -14,7 +14,11 @@ constexpr int pauses_before_clock = 64;
 constexpr std::uint64_t longest_wait_for_visitors_ns = 20'000;
 // Sleepers that who comes to a loop calls. More: its own chunks wait for longer. Fewer: the last one comes later.
 constexpr int sleepers_called = 4;
-constexpr std::size_t bytes_of_loop = 640;  // on its caller's stack, with what its body refers to there
+constexpr std::uint64_t lines_of_place = 10;  // about so many a look at others' tasks reads
+// Of the time of loops that follow one another this share goes to looking for tasks. More: loops are slower. Less:
+// tasks wait longer, for as much as the product of this and what it takes to look everywhere.
+constexpr std::uint64_t share_to_look = 100;
+constexpr std::size_t bytes_of_loop = 320;  // on its caller's stack: what servers read
 
 }  // namespace
 
@@ -410,13 +414,29 @@ engine::loop_search engine::visit_loop(loop_post& post, slot& s, const permissio
   return allowed ? loop_search::ran_one : loop_search::forbidden;
 }
 
+// For who has served one, and has nothing to do. Whoever calls the next one waits, and there may be tasks: so it looks
+// for those in one place at a time, until the bell rings, or longer if they may have waited for long. False: there are
+// some, or it has looked everywhere. On one node that is done at once.
+bool engine::goes_on_with_loops(slot& s) {
+  if (line_ns_ == 0) return false;
+  const std::uint64_t look_ns = lines_of_place * line_ns_;
+  const int places = scheduler_.places_to_look();
+  for (int i = 0; i < places; i++) {
+    const std::uint64_t now = os::now_ns();
+    if (s.looks_in == 0) s.looks_since_ns = now;
+    const std::uint64_t due = (now - std::min(now, s.looks_since_ns)) / (share_to_look * look_ns);
+    if (static_cast<std::uint64_t>(s.looks_in) >= due && s.queues.bell_rings()) return true;
+    if (scheduler_.any_work_in(s.queues, s.looks_in, now)) return false;
+  }
+  return false;
+}
+
 // For who has left a loop to come again. It stays near: nothing that it reads meanwhile changes before the loop is
 // over. False: it is, or there is something else to do, for which it looks in one place at a time, for the loop may be
 // over soon. Where somebody sleeps publishers rely on who searches, and one place at a time is not enough.
 // `looks_for_work_at_ns`: the next time, from wait to wait; 0 at first.
 bool engine::waits_beside(slot& s, const loop_post& post, std::uint64_t until_ns, std::uint64_t& looks_for_work_at_ns) {
   constexpr int pauses_between_clocks = 16;
-  constexpr std::uint64_t lines_of_place = 10;  // about so many a look at others' tasks reads
   const std::uint64_t look_ns = lines_of_place * line_ns_;
   std::uint64_t now = os::now_ns();
   if (looks_for_work_at_ns == 0) looks_for_work_at_ns = now + look_ns;
