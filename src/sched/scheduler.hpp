@@ -60,7 +60,8 @@ constexpr int most_stolen_from_guests = 32;
 struct alignas(cache_line_bytes) slot_queues {
   slot_queues(int slot_index, int slot_node, const hunting_ground& ground, const atomic<bool>& any_urgent_ever)
       : index(slot_index), node(slot_node), any_urgent(any_urgent_ever),
-        random(static_cast<std::uint64_t>(slot_index) + 1), normal(1024, slot_index < ground.near.workers() ? 1 : most_stolen_from_guests),
+        random(static_cast<std::uint64_t>(slot_index) + 1),
+        normal(1024, slot_index < ground.near.workers() ? 1 : most_stolen_from_guests),
         pushed(static_cast<std::size_t>(ground.tuned.inbox_capacity)), hunts(ground, slot_index) {}
 
   const int index;

@@ -88,7 +88,9 @@ struct loop_division {
   std::uint64_t part_begin(std::uint64_t w) const { return w * each + w * rest_inverse / one; }
 
  protected:
-  static constexpr std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0 ? 1 : 0); }
+  static constexpr std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) {
+    return n / by + (n % by != 0 ? 1 : 0);
+  }
 
  private:
   static constexpr std::uint64_t one = std::uint64_t{1} << 48;

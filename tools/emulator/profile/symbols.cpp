@@ -47,7 +47,8 @@ std::vector<answer> answers_in(const std::string& output) {
   return answers;
 }
 
-std::vector<answer> ask(const std::vector<std::uint64_t>& addresses, const std::string& file, const std::string& addr2line) {
+std::vector<answer> ask(const std::vector<std::uint64_t>& addresses, const std::string& file,
+                        const std::string& addr2line) {
   std::string input;
   for (const std::uint64_t address : addresses) input += fmt::format("{:#x}\n", address);
   const auto done = tools::run_process({addr2line, "-a", "-f", "-C", "-i", "-e", file}, limit, input);
