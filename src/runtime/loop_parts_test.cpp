@@ -24,7 +24,8 @@ struct post {
 
   // Each worker takes all it can, of all parts: whether each chunk is taken once, but those that the caller has begun,
   // from the beginning of that worker's part on.
-  void expect_all(std::uint64_t chunks, bool by_node, std::uint64_t begun = 0, std::uint64_t caller = 0) {
+  void expect_all(std::uint64_t chunks, bool by_node, std::uint64_t begun = 0, std::uint64_t caller = 0,
+                  float alone_ns = std::numeric_limits<float>::max()) {
     const loop_shape shape = loop_shape::of(chunks, 1, all_workers, by_node);
     loop_work l(no_body, "loop", chunks, all_workers, true);
     l.parts = parts.data();
@@ -35,7 +36,7 @@ struct post {
     std::vector<chunks_taken> runs;
     for (std::uint64_t left = begun; left > 0; left -= runs.back().last - runs.back().first)
       runs.push_back(alone.take(left));
-    loop_parts p(shape, l, alone, std::numeric_limits<float>::max());
+    loop_parts p(shape, l, alone, alone_ns);
     for (std::uint64_t w = 0; w < all_workers; w++)
       for (std::uint64_t part = 0; part < all_workers; part++) take_all(p, (w + part) % all_workers, runs);
     std::ranges::sort(runs, {}, &chunks_taken::first);
@@ -99,6 +100,15 @@ TEST(loop_parts, with_more_chunks_than_a_word_has_bits_for_beside_the_number) {
     of.expect_all(chunks, false, 5, 1);
     of.expect_all(8, false, 2);
   }
+}
+
+// However little is known of how long a chunk takes.
+TEST(loop_parts, of_loops_of_any_length) {
+  post of;
+  for (const float alone_ns : {1e-6F, 1.0F, 1e3F, 1e9F, 1e18F, std::numeric_limits<float>::max()})
+    for (const std::uint64_t chunks : {std::uint64_t{5}, std::uint64_t{200}, std::uint64_t{1} << 46, std::uint64_t{1} << 62})
+      for (const std::uint64_t begun : {std::uint64_t{0}, std::uint64_t{3}})
+        of.expect_all(chunks, true, begun, 1, alone_ns);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ bool scheduler::anything_cheap_beside(const slot_queues& self) const {
   if (!central_.empty() || self.has_tasks() || node_holds_tasks(self.node)) return true;
   const int end = slot_count();
   for (int i = worker_count(); i < end; i++)
-    if (slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire)->has_tasks()) return true;
+    if (any_in(*slots_[static_cast<std::size_t>(i)].load(std::memory_order_acquire))) return true;
   return false;
 }
 

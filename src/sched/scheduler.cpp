@@ -345,9 +345,11 @@ pace scheduler::pace_of(const slot_queues& other) const {
 first_tasks scheduler::view::first_of(int slot) const {
   const slot_queues& victim = all_.slot(slot);
   first_tasks all;
-  const std::size_t urgent = victim.urgent.size(), normal = victim.normal.size();
-  if (const ready_task t = victim.urgent.first()) all.add(t.hint(), urgent);
-  if (const ready_task t = victim.pushed_urgent.first()) all.add(t.hint(), 1);
+  if (self_.may_have_urgent()) {
+    if (const ready_task t = victim.urgent.first()) all.add(t.hint(), victim.urgent.size());
+    if (const ready_task t = victim.pushed_urgent.first()) all.add(t.hint(), 1);
+  }
+  const std::size_t normal = victim.normal.size();
   if (const ready_task t = victim.normal.first()) all.add(t.hint(), normal);
   if (const ready_task t = victim.pushed.first()) all.add(t.hint(), normal + 1);
   return all;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <vector>
 
 namespace weir::test {
 namespace {
@@ -60,6 +61,25 @@ TEST(parallel_for, leaves_time_for_tasks_between_loops) {
       while (done < round) loop();
     }
   }
+}
+
+// Whenever a worker leaves one loop another has been posted.
+TEST(parallel_for, leaves_time_for_tasks_beside_loops_of_many_threads) {
+  watchdog dog(120, "tasks beside loops of many threads");
+  runtime rt({.workers = 4, .machine = "nodes:8 cpus:1"});
+  std::atomic<bool> over{false};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 6; t++)
+    callers.emplace_back([&] {
+      while (!over) parallel_for(rt, 0, 64, [](int) { std::this_thread::yield(); }, {.grain = 1});
+    });
+  for (int round = 0; round < 20; round++) {
+    std::atomic<bool> done{false};
+    rt.spawn([&] { done = true; });
+    while (!done) std::this_thread::yield();
+  }
+  over = true;
+  for (auto& t : callers) t.join();
 }
 
 // On a machine with many workers a part is taken in very many steps. All others are busy, so nobody else takes what

@@ -12,8 +12,8 @@
 // number, and the caller sees what bodies did because it waits for the servers.
 //
 // How many at a time: one, or a 64th of a part, then twice as many each time, but no more than half of what would be
-// each worker's share of those left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987). To
-// take some costs 5 ns or so.
+// each worker's share of those left (guided self-scheduling, Polychronopoulos and Kuck, IEEE TC C-36(12), 1987), nor
+// fewer than are worth it. To take some costs 5 ns or so.
 //
 // Before others come the caller may begin alone: at the first chunk of its own part, and on to the next parts, round
 // the range. Then what it has run of any part is that part's beginning.
@@ -250,7 +250,7 @@ class loop_parts {
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
   // Which loop a word is of takes its upper bits. So many chunks there may be that the lower ones are enough, also
-  // for what servers add to the count of a part that has none left, once each: a 64th of a part, or half of what was
+  // for what servers add to the count of a part that has none left, once each: a 16th of a part, or half of what was
   // left.
   static constexpr int number_bits = 16, count_bits = 64 - number_bits;
   static constexpr std::uint64_t last_number = (std::uint64_t{1} << number_bits) - 1;
@@ -360,9 +360,9 @@ class loop : loop_of_caller, public loop_work {
       : loop_of_caller{cut},
         loop_work(ops_of_all, named, cut.elements, std::min(cut.workers, cut.chunks),
                   !cut.concurrent && cut.chunks > cut.workers),
+        one_by_one_(by_chunk || cut.by_chunk),
         runtime_(rt),
-        work_(std::move(w)),
-        one_by_one_(by_chunk || cut.by_chunk) {}
+        work_(std::move(w)) {}
 
   // Throws what scope::wait() throws.
   void run() { run_loop(state_of(runtime_), *this); }
@@ -486,10 +486,10 @@ class loop : loop_of_caller, public loop_work {
                          " was left early: the scope of the task that called it has ended early");
   }
 
+  const bool one_by_one_;
   std::optional<loop_parts> parts_;  // once it is shared
   runtime& runtime_;
   const Work work_;
-  const bool one_by_one_;
 };
 
 }  // namespace weir::detail

@@ -423,6 +423,7 @@ class engine {
   loop_search help_with_loops(slot&, const permission*);
   loop_search help_with_loops_of(slot& poster, slot&, const permission*);
   loop_search visit_loop(loop_post&, slot&, const permission*, std::uint64_t& again_ns);
+  bool any_work_in_next_place(slot&, std::uint64_t now_ns);
   bool goes_on_with_loops(slot&);
   bool waits_beside(slot&, const loop_post&, std::uint64_t until_ns, std::uint64_t& looks_for_work_at_ns);
   void tell_poster(std::int32_t who, const scope_state* of);

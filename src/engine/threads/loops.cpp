@@ -414,19 +414,27 @@ engine::loop_search engine::visit_loop(loop_post& post, slot& s, const permissio
   return allowed ? loop_search::ran_one : loop_search::forbidden;
 }
 
+// In one place of all where tasks may wait, the next one.
+bool engine::any_work_in_next_place(slot& s, std::uint64_t now) {
+  const bool any = scheduler_.any_work_in(s.queues, s.looks_in, now);
+  if (s.looks_in == 0) s.looked_in_all_ns = now;
+  return any;
+}
+
 // For who has served one, and has nothing to do. Whoever calls the next one waits, and there may be tasks: so it looks
 // for those in one place at a time, until the bell rings, or longer if they may have waited for long. False: there are
-// some, or it has looked everywhere. On one node that is done at once.
+// some, or it has looked everywhere; or it is to look everywhere at once, as on one node, where that takes no time, and
+// where somebody sleeps, for then publishers rely on who searches.
 bool engine::goes_on_with_loops(slot& s) {
-  if (line_ns_ == 0) return false;
+  if (line_ns_ == 0 || scheduler_.sleep.sleeping() > 0) return false;
   const std::uint64_t look_ns = lines_of_place * line_ns_;
   const int places = scheduler_.places_to_look();
   for (int i = 0; i < places; i++) {
+    if (s.queues.has_tasks() || s.turns.anybody_ready()) return false;
     const std::uint64_t now = os::now_ns();
-    if (s.looks_in == 0) s.looks_since_ns = now;
-    const std::uint64_t due = (now - std::min(now, s.looks_since_ns)) / (share_to_look * look_ns);
+    const std::uint64_t due = (now - std::min(now, s.looked_in_all_ns)) / (share_to_look * look_ns);
     if (static_cast<std::uint64_t>(s.looks_in) >= due && s.queues.bell_rings()) return true;
-    if (scheduler_.any_work_in(s.queues, s.looks_in, now)) return false;
+    if (any_work_in_next_place(s, now)) return false;
   }
   return false;
 }
@@ -442,7 +450,7 @@ bool engine::waits_beside(slot& s, const loop_post& post, std::uint64_t until_ns
   if (looks_for_work_at_ns == 0) looks_for_work_at_ns = now + look_ns;
   for (; now < until_ns; now = os::now_ns()) {
     if (now >= looks_for_work_at_ns) {
-      if (scheduler_.any_work_in(s.queues, s.looks_in, now) || s.turns.anybody_ready()) return false;
+      if (any_work_in_next_place(s, now) || s.turns.anybody_ready()) return false;
       if (place_wanted_on_.load(std::memory_order_relaxed) == s.queues.node) return false;
       std::this_thread::yield();
       looks_for_work_at_ns = os::now_ns() + look_ns;

@@ -83,7 +83,7 @@ struct alignas(cache_line_bytes) slot {
   std::uint32_t loops_posted = 0;       // ever
   loop_trail last_loop;                 // that it has come to
   int looks_in = 0;                     // for work, beside and between loops: see any_work_in()
-  std::uint64_t looks_since_ns = 0;     // when that was 0 the last time
+  std::uint64_t looked_in_all_ns = 0;   // when that became 0 the last time
   posted_loops posted;
   place::recognition::reader known;     // tasks like those that it creates, which a window has placed
   counter recognised;                   // those of its tasks that are
