@@ -106,7 +106,8 @@ TEST(loop_parts, with_more_chunks_than_a_word_has_bits_for_beside_the_number) {
 TEST(loop_parts, of_loops_of_any_length) {
   post of;
   for (const float alone_ns : {1e-6F, 1.0F, 1e3F, 1e9F, 1e18F, std::numeric_limits<float>::max()})
-    for (const std::uint64_t chunks : {std::uint64_t{5}, std::uint64_t{200}, std::uint64_t{1} << 46, std::uint64_t{1} << 62})
+    for (const std::uint64_t chunks :
+         {std::uint64_t{5}, std::uint64_t{200}, std::uint64_t{1} << 46, std::uint64_t{1} << 62})
       for (const std::uint64_t begun : {std::uint64_t{0}, std::uint64_t{3}})
         of.expect_all(chunks, true, begun, 1, alone_ns);
 }
