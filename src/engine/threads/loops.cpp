@@ -416,8 +416,8 @@ engine::loop_search engine::visit_loop(loop_post& post, slot& s, const permissio
 
 // In one place of all where tasks may wait, the next one.
 bool engine::any_work_in_next_place(slot& s, std::uint64_t now) {
-  const bool any = scheduler_.any_work_in(s.queues, s.looks_in, now);
-  if (s.looks_in == 0) s.looked_in_all_ns = now;
+  const bool any = scheduler_.any_work_in(s.queues, s.looks.place, now);
+  s.looks.has_looked(now);
   return any;
 }
 
@@ -427,13 +427,12 @@ bool engine::any_work_in_next_place(slot& s, std::uint64_t now) {
 // where somebody sleeps, for then publishers rely on who searches.
 bool engine::goes_on_with_loops(slot& s) {
   if (line_ns_ == 0 || scheduler_.sleep.sleeping() > 0) return false;
-  const std::uint64_t look_ns = lines_of_place * line_ns_;
+  const std::uint64_t ns_a_place = share_to_look * lines_of_place * line_ns_;
   const int places = scheduler_.places_to_look();
   for (int i = 0; i < places; i++) {
     if (s.queues.has_tasks() || s.turns.anybody_ready()) return false;
     const std::uint64_t now = os::now_ns();
-    const std::uint64_t due = (now - std::min(now, s.looked_in_all_ns)) / (share_to_look * look_ns);
-    if (static_cast<std::uint64_t>(s.looks_in) >= due && s.queues.bell_rings()) return true;
+    if (!s.looks.is_due(now, ns_a_place) && s.queues.bell_rings()) return true;
     if (any_work_in_next_place(s, now)) return false;
   }
   return false;

@@ -4,6 +4,7 @@
 #include "engine/threads/floors.hpp"
 #include "engine/threads/loop_bells.hpp"
 #include "engine/threads/posted_loops.hpp"
+#include "engine/threads/sweep.hpp"
 #include "engine/threads/turns.hpp"
 #include "flow/flow.hpp"
 #include "place/place.hpp"
@@ -82,8 +83,7 @@ struct alignas(cache_line_bytes) slot {
   served_loop* loops = nullptr;         // and all that threads are in as this worker
   std::uint32_t loops_posted = 0;       // ever
   loop_trail last_loop;                 // that it has come to
-  int looks_in = 0;                     // for work, beside and between loops: see any_work_in()
-  std::uint64_t looked_in_all_ns = 0;   // when that became 0 the last time
+  sweep looks;                          // for work, beside and between loops: see any_work_in()
   posted_loops posted;
   place::recognition::reader known;     // tasks like those that it creates, which a window has placed
   counter recognised;                   // those of its tasks that are
