@@ -39,6 +39,7 @@
 #pragma once
 
 #include <weir/detail/loop.hpp>
+#include <weir/detail/reduction.hpp>
 #include <weir/detail/wrong_call.hpp>
 #include <weir/error.hpp>
 #include <weir/runtime.hpp>
@@ -173,88 +174,6 @@ void for_chunks(runtime& rt, const checked_range<Position>& range, const Body& b
   loop<decltype(work), !element_body<Body, Position>>(rt, shape, name, work).run();
 }
 
-// Results of chunks, combined in pairs of neighbours as soon as both are there: the left half of a pair is at a multiple
-// of twice the distance between them. Who brings the second half of a pair combines it and goes on with the result as
-// one half of the next pair. A pair has the index of its right half; every index but 0 is one pair's.
-//
-// Who has run several chunks that are neighbours combines what pairs there are among them itself, and brings the
-// results.
-//
-// Both halves' results are written before the exchange that says so, which acquires and releases: who comes second sees
-// what the first one wrote, and nobody else touches either until it has combined them.
-template <class T, class Combine>
-class reduction {
- public:
-  reduction(std::uint64_t chunks, T identity, const Combine& combine)
-      : result_(std::move(identity)),
-        combine_(combine),
-        count_(static_cast<std::size_t>(chunks)),
-        halves_(new half[count_]),
-        one_is_there_(new atomic<std::uint8_t>[count_]) {}
-
-  // value_of(chunk) for first <= chunk < last.
-  template <class ValueOf>
-  void put(std::uint64_t first, std::uint64_t last, const ValueOf& value_of) {
-    while (first < last) {
-      std::uint64_t chunks = first == 0 ? std::bit_floor(last) : first & -first;  // what is the left edge of so many
-      chunks = std::min(chunks, std::bit_floor(last - first));
-      put(static_cast<std::size_t>(first), static_cast<std::size_t>(chunks), combined(first, chunks, value_of));
-      first += chunks;
-    }
-  }
-  T take() { return std::move(result_); }
-
- private:
-  template <class ValueOf>
-  T combined(std::uint64_t first, std::uint64_t chunks, const ValueOf& value_of) const {
-    if (chunks == 1) return value_of(first);
-    if (chunks == 2) return pair(first, value_of);
-    T left = chunks == 4 ? pair(first, value_of) : combined(first, chunks / 2, value_of);
-    const std::uint64_t middle = first + chunks / 2;
-    return std::invoke(combine_, std::move(left),
-                       chunks == 4 ? pair(middle, value_of) : combined(middle, chunks / 2, value_of));
-  }
-  // Without a call: one would cost as much as a short chunk.
-  template <class ValueOf>
-  [[gnu::always_inline]] T pair(std::uint64_t first, const ValueOf& value_of) const {
-    T left = value_of(first);
-    return std::invoke(combine_, std::move(left), value_of(first + 1));
-  }
-
-  // The result of so many chunks, a power of two, of which `left` is the first.
-  void put(std::size_t left, std::size_t chunks, T value) {
-    halves_[left].emplace(std::move(value));
-    for (std::size_t distance = chunks; distance < count_; distance *= 2) {
-      left &= ~distance;
-      const std::size_t right = left + distance;
-      if (right >= count_) continue;  // none: the left half is a pair's result as it is
-      if (one_is_there_[right].exchange(1, std::memory_order_acq_rel) == 0) return;
-      *halves_[left] = std::invoke(combine_, std::move(*halves_[left]), std::move(*halves_[right]));
-      halves_[right].reset();
-    }
-    result_ = std::invoke(combine_, std::move(result_), std::move(*halves_[0]));
-  }
-
-  // Not touched before there is a result: the memory would only be filled.
-  class number {
-   public:
-    number() {}
-    void emplace(T value) { value_ = value; }
-    T& operator*() { return value_; }
-    void reset() {}
-
-   private:
-    T value_;
-  };
-  using half = std::conditional_t<std::is_arithmetic_v<T>, number, std::optional<T>>;
-
-  T result_;
-  const Combine& combine_;
-  const std::size_t count_;
-  const std::unique_ptr<half[]> halves_;
-  const std::unique_ptr<atomic<std::uint8_t>[]> one_is_there_;  // by pair
-};
-
 // More chunks than this are no reduction any more: memory is needed for a result of each.
 inline constexpr std::uint64_t most_results = std::uint64_t{1} << 24;
 
@@ -315,13 +234,13 @@ T reduce_in_chunks(runtime& rt, const checked_range<Position>& range, T identity
     throw usage_error("parallel_reduce: a grain of " + std::to_string(shape.grain) + " makes " + std::to_string(shape.chunks) + " partial results of " + std::to_string(shape.elements) + " elements; expected at most " +
                       std::to_string(most_results) + ", so a larger grain");
   reduction<T, Combine> results(shape.chunks, std::move(identity), combine);
-  const cut_range<Position> cut{range, shape.grain, shape.chunks};
-  const auto value_of = [&](std::uint64_t chunk) {
+  const auto value_of = [cut = cut_range<Position>{range, shape.grain, shape.chunks}, &combine,
+                         &body](std::uint64_t chunk) {
     return reduced<T>(combine, body, cut.begin(chunk), cut.end(chunk + 1));
   };
-  const auto work = [&](std::uint64_t first, std::uint64_t last) { results.put(first, last, value_of); };
+  using work = reduction_work<T, Combine, decltype(value_of)>;
   const char* const name = o.name != nullptr ? o.name : "parallel_reduce";
-  loop<decltype(work), !element_body<Body, Position>>(rt, shape, name, work).run();
+  loop<work, !element_body<Body, Position>>(rt, shape, name, work{results.share(), value_of}).run();
   return results.take();
 }
 

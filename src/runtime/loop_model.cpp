@@ -1,4 +1,4 @@
-// Model tests of parallel loops: include/weir/detail/loop.hpp and the reduction in include/weir/parallel.hpp, compiled
+// Model tests of parallel loops: include/weir/detail/loop.hpp and reduction.hpp beside it, compiled
 // with the model checker's atomics. model/weir/runtime.hpp stands in for the runtime.
 #include <weir/parallel.hpp>
 
@@ -236,8 +236,11 @@ void reduce(const std::vector<chunk_list>& brought) {
     std::deque<model::thread> threads;
     for (const chunk_list& l : brought)
       threads.emplace_back([&results, &l] {
+        detail::reduction<piece, join_neighbours>::stretch runs(results.share());
+        const auto value_of = [](std::uint64_t c) { return piece(static_cast<int>(c), static_cast<int>(c) + 1); };
         for (const run_of_chunks& r : l)
-          results.put(static_cast<std::uint64_t>(r.first), static_cast<std::uint64_t>(r.last), [](std::uint64_t c) { return piece(static_cast<int>(c), static_cast<int>(c) + 1); });
+          runs.add(static_cast<std::uint64_t>(r.first), static_cast<std::uint64_t>(r.last), value_of);
+        runs.bring();
       });
   }
   require(results.take().is(0, static_cast<int>(chunks)), "something was left out");
@@ -260,6 +263,11 @@ TEST(reduction_model, runs_of_chunks) {
   expect_passes([] { reduce({{{0, 3}}, {{3, 7}}}); });
   expect_passes([] { reduce({{{1, 6}, 0}, {{6, 9}}}); });
   expect_passes([] { reduce({{{4, 6}}, {{0, 4}, 6}}); });
+}
+TEST(reduction_model, runs_that_follow_each_other) {
+  expect_passes([] { reduce({{0, 1, {2, 5}}, {5, {6, 9}}}); });
+  expect_passes([] { reduce({{1, 2, 3}, {0, {4, 6}, 6}}); });
+  expect_passes([] { reduce({{3, 4, 7, 8}, {{0, 2}, 2, 5, 6}}); });
 }
 
 // Who comes second reads what the first one wrote: the exchange has to release, and to acquire.

@@ -350,7 +350,27 @@ struct loop_of_caller {
   chunks_begun begun{shape.chunks};
 };
 
-// Runs work(first, last) for runs of chunks that are each chunk once; `by_chunk`: of one each. Lives on the stack of
+// Chunks that a server runs one after the other, of a loop's beginning or of a part. A Work that keeps something from
+// one run of them to the next has a `stretch` of its own, made from it: add(first, last) for each run, then end(), if
+// none has thrown.
+template <class Work>
+class stretch_of {
+ public:
+  explicit stretch_of(const Work& work) : work_(work) {}
+  void add(std::uint64_t first, std::uint64_t last) const { work_(first, last); }
+  void end() const {}
+
+ private:
+  const Work& work_;
+};
+template <class Work>
+  requires requires { typename Work::stretch; }
+class stretch_of<Work> : public Work::stretch {
+ public:
+  using Work::stretch::stretch;
+};
+
+// Runs work(first, last), or its stretches, for runs of chunks that are each chunk once; `by_chunk`: of one each. Lives on the stack of
 // who waits for the loop. From loop_work on it is what servers read, work included, one line after the other.
 template <class Work, bool by_chunk>
 class loop : loop_of_caller, public loop_work {
@@ -368,17 +388,23 @@ class loop : loop_of_caller, public loop_work {
   void run() { run_loop(state_of(runtime_), *this); }
 
  private:
+  using stretch = stretch_of<Work>;
+
   static std::uint64_t begin_this(loop_work& l, int worker, const loop_habits::way& how) {
     loop& self = static_cast<loop&>(l);
     self.start(worker);
-    const std::uint64_t ns = how.to_the_end ? self.begin_all(how.alone_ns) : self.begin_some(how);
+    stretch chunks(self.work_);
+    const std::uint64_t ns = how.to_the_end ? self.begin_all(chunks, how.alone_ns) : self.begin_some(chunks, how);
+    chunks.end();
     self.count_begun();
     return ns;
   }
   static void finish_this(loop_work& l, int worker) {
     loop& self = static_cast<loop&>(l);
     self.start(worker);
-    self.finish();
+    stretch chunks(self.work_);
+    self.finish(chunks);
+    chunks.end();
     self.count_begun();
   }
   static void share_this(loop_work& l) noexcept {
@@ -406,7 +432,7 @@ class loop : loop_of_caller, public loop_work {
   void count_begun() { elements_begun = begun.all() ? elements : begun.count() * shape.grain; }
 
   // Each run of chunks is some times as long as all before it, but no longer than fits.
-  std::uint64_t begin_some(const loop_habits::way& how) {
+  std::uint64_t begin_some(stretch& chunks, const loop_habits::way& how) {
     constexpr std::uint64_t growth = 8;
     const std::uint64_t start = now_ns(), most_ns = how.alone_ns;
     const std::uint64_t least_part = shape.chunks / shape.workers;
@@ -414,7 +440,7 @@ class loop : loop_of_caller, public loop_work {
     const std::uint64_t most = others_have_parts ? std::max(least_part / 2, std::uint64_t{1}) : shape.chunks;
     std::uint64_t ns = 0, run = 1;
     do {
-      run_chunks(begun.take(std::min(run, most - begun.count())));
+      run_chunks(chunks, begun.take(std::min(run, most - begun.count())));
       run = growth * begun.count();
       ns = now_ns() - start;
       if (ns < most_ns) run = std::min(run, (most_ns - ns) * begun.count() / std::max(ns, std::uint64_t{1}) + 1);
@@ -423,22 +449,22 @@ class loop : loop_of_caller, public loop_work {
   }
   // The clock is looked at three times, some 30 ns each: at the start, after the first chunk, for loops of one body may
   // be of very different lengths, and after the first few.
-  std::uint64_t begin_all(std::uint64_t most_ns) {
+  std::uint64_t begin_all(stretch& chunks, std::uint64_t most_ns) {
     constexpr std::uint64_t share_to_look = 16, share_of_time = 4;
     const std::uint64_t start = now_ns();
     std::uint64_t ns = 0;
     for (const std::uint64_t run : {std::uint64_t{1}, shape.chunks / share_to_look}) {
-      run_chunks(begun.take(run));
+      run_chunks(chunks, begun.take(run));
       ns = now_ns() - start;
       if (ns >= most_ns / share_of_time) return ns;
     }
-    while (!begun.all()) run_chunks(begun.take(shape.chunks));
+    while (!begun.all()) run_chunks(chunks, begun.take(shape.chunks));
     return ns;
   }
-  void finish() {
+  void finish(stretch& chunks) {
     constexpr std::uint64_t share_of_rest = 4;  // between two looks whether the loop is left early
     while (!begun.all())
-      run_chunks(begun.take(std::max((shape.chunks - begun.count()) / share_of_rest, std::uint64_t{1})));
+      run_chunks(chunks, begun.take(std::max((shape.chunks - begun.count()) / share_of_rest, std::uint64_t{1})));
   }
   void serve_as(std::uint64_t worker) {
     for (std::uint64_t w = worker; w < parts_->shape.workers; w++) run_part(w);
@@ -461,20 +487,22 @@ class loop : loop_of_caller, public loop_work {
   void run_part(std::uint64_t worker) {
     const loop_parts::extent e = parts_->extent_of(worker);
     std::uint64_t most = parts_->shape.first_run();
+    stretch chunks(work_);
     for (auto t = parts_->take(worker, e, most); t.any(); t = parts_->take(worker, e, most)) {
-      run_chunks(t);
+      run_chunks(chunks, t);
       most = std::min(2 * most, parts_->shape.chunks);  // a part may be taken in more steps than a word has bits
     }
+    chunks.end();
   }
-  void run_chunks(const chunks_taken& t) {
+  void run_chunks(stretch& chunks, const chunks_taken& t) {
     if (by_chunk || one_by_one_) {
       for (std::uint64_t c = t.first; c < t.last; c++) {
         look();
-        work_(c, c + 1);
+        chunks.add(c, c + 1);
       }
     } else {
       look();
-      work_(t.first, t.last);
+      chunks.add(t.first, t.last);
     }
   }
   void look() const {
