@@ -23,7 +23,7 @@ namespace {
 
 // A part of which more than this share is left, beside what it began late, is helped, and if more than that share is,
 // the loop is uneven. More: uneven loops take longer. Less: what happens to be late is worked on elsewhere.
-constexpr std::uint64_t share_to_help = 8, share_if_uneven = 4;
+constexpr std::uint64_t share_to_help = 32, share_if_uneven = 16;
 // So long a helper waits while nobody gets on. Longer: where others have lost their CPUs, the loop lasts longer.
 // Shorter: they lose what is near to them.
 constexpr std::uint64_t patience_ns = 600'000;
@@ -31,7 +31,7 @@ constexpr std::uint64_t patience_ns = 600'000;
 constexpr std::uint64_t patience_to_come_ns = 100'000;
 // This share of the time that the loop has lasted a helper waits before it looks at others at all. More: uneven loops
 // take longer. Less: even ones do.
-constexpr std::uint64_t share_to_wait = 32;
+constexpr std::uint64_t share_to_wait = 64;
 // In a loop that touches first. Longer: if it is uneven as well, it lasts longer. Shorter: pages of those who are
 // late, for instance because they have lost their CPUs, lie elsewhere for good.
 constexpr std::uint64_t patience_when_touching_first = 4;
