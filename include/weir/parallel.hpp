@@ -15,7 +15,7 @@
 // chunks as the worker that it is, or whose place it has, and so do workers that have nothing else to do, unless loops
 // with the same body are so short that the caller alone is faster. Each begins with its own part: what one loop touches
 // first is near in the next. Then it helps: with parts of its own node at once, with those of other nodes if they have
-// much more left than they began late. In a loop that touches memory first (its bodies have page faults) other nodes
+// more left than they began late. In a loop that touches memory first (its bodies have page faults) other nodes
 // are left alone until it has lasted four times as long as the helper's own part, for help would move their pages for
 // good. Workers are numbered node by node, so the parts of a node are one contiguous piece, in proportion to its
 // workers.
@@ -44,13 +44,11 @@
 #include <weir/error.hpp>
 #include <weir/runtime.hpp>
 
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iterator>
-#include <optional>
 #include <ranges>
 #include <string>
 #include <type_traits>
@@ -181,7 +179,7 @@ template <class T, class Combine, class Body, class Position>
 T reduced(const Combine& combine, const Body& body, Position i, const Position end) {
   if constexpr (element_body<Body, Position>) {
     T result = std::invoke(body, element_at(i));
-    for (++i; i != end; ++i) result = std::invoke(combine, std::move(result), T(std::invoke(body, element_at(i))));
+    for (++i; i != end; ++i) result = T(std::invoke(combine, std::move(result), T(std::invoke(body, element_at(i)))));
     return result;
   } else {
     return std::invoke(body, std::move(i), Position(end));

@@ -1,8 +1,8 @@
 // When a server of a parallel loop helps workers of other nodes.
 //
 // What is touched first in one loop should be near in the next. So not because others began a little later, or are a
-// little slower: parts are equally long, and as long as none has much more left than it began late, when a helper has
-// come to the end of its own, a static schedule is as good. If one has, it is helped; if it has very much left, or
+// little slower: parts are equally long, and as long as none has more left than it began late, when a helper has
+// come to the end of its own, a static schedule is as good. If one has, it is helped; if it has much more left, or
 // nobody gets on, the loop is uneven, and everybody helps everybody. How late others began is counted in chunks of one
 // of the parts: clocks say how long others have been kept from running, too.
 //
@@ -21,9 +21,10 @@
 namespace weir::detail {
 namespace {
 
-// A part of which more than this share is left, beside what it began late, is helped, and if more than that share is,
-// the loop is uneven. More: uneven loops take longer. Less: what happens to be late is worked on elsewhere.
-constexpr std::uint64_t share_to_help = 32, share_if_uneven = 16;
+// A part of which more than this share is left, beside what it began late, is helped, and if twice that is, the loop is
+// uneven. More: uneven loops take longer. Less: what happens to be late is worked on elsewhere. How late it began is
+// known to a run of chunks, so with few workers the share is as large as the longest run (loop_parts::take).
+constexpr std::uint64_t share_to_help = 32;
 // So long a helper waits while nobody gets on. Longer: where others have lost their CPUs, the loop lasts longer.
 // Shorter: they lose what is near to them.
 constexpr std::uint64_t patience_ns = 600'000;
@@ -142,8 +143,9 @@ bool loop_helper::is_to_be_helped(std::uint64_t worker, std::uint64_t now) {
   if (begun == 0) return duration(own_.stuck_since_ns, now) > patience_to_come_ns;
   if (is_done_soon(parts_.left(worker), now)) return false;
   const std::uint64_t late = late_by(begun), left = parts_.left(worker);
-  if (left > late + size_ / share_if_uneven) parts_.is_uneven_.store(1, std::memory_order_relaxed);
-  return left > late + size_ / share_to_help;
+  const std::uint64_t share = std::min(share_to_help, 2 * parts_.shape.workers);
+  if (left > late + 2 * size_ / share) parts_.is_uneven_.store(1, std::memory_order_relaxed);
+  return left > late + size_ / share;
 }
 
 // In less than it takes to look at all, if its chunks are like the own ones, as they are taken to be until the helper

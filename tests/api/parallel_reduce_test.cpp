@@ -91,6 +91,20 @@ TEST(parallel_reduce, moves_results) {
   EXPECT_TRUE(std::ranges::is_sorted(joined));
 }
 
+// What combine returns may be its own argument.
+TEST(parallel_reduce, takes_references_to_arguments) {
+  runtime rt({.workers = 3, .machine = one_node});
+  using list = std::vector<int>;
+  const auto append = [](list&& left, list&& right) -> list&& {
+    left.insert(left.end(), right.begin(), right.end());
+    return std::move(left);
+  };
+  list expected(1000);
+  std::iota(expected.begin(), expected.end(), 0);
+  for (const std::size_t grain : {0u, 1u, 7u})
+    EXPECT_EQ(parallel_reduce(rt, 0, 1000, list(), [](int i) { return list{i}; }, append, {.grain = grain}), expected);
+}
+
 TEST(parallel_reduce, calls_combine_once_for_each_chunk) {
   runtime rt({.workers = 3, .machine = one_node});
   for (int chunks = 1; chunks <= 70; chunks++) {

@@ -350,9 +350,8 @@ struct loop_of_caller {
   chunks_begun begun{shape.chunks};
 };
 
-// Chunks that a server runs one after the other, of a loop's beginning or of a part. A Work that keeps something from
-// one run of them to the next has a `stretch` of its own, made from it: add(first, last) for each run, then end(), if
-// none has thrown.
+// Runs of chunks of one thread, in a part or by the caller alone. A Work that keeps something from one run to the next
+// has a `stretch` of its own, made from it: add(first, last) for each run, then end(), if none has thrown.
 template <class Work>
 class stretch_of {
  public:
@@ -370,8 +369,9 @@ class stretch_of<Work> : public Work::stretch {
   using Work::stretch::stretch;
 };
 
-// Runs work(first, last), or its stretches, for runs of chunks that are each chunk once; `by_chunk`: of one each. Lives on the stack of
-// who waits for the loop. From loop_work on it is what servers read, work included, one line after the other.
+// Runs work(first, last), or its stretches, for runs of chunks that are each chunk once; `by_chunk`: of one each. Lives
+// on the stack of who waits for the loop. From loop_work on it is what servers read, work included, one line after the
+// other.
 template <class Work, bool by_chunk>
 class loop : loop_of_caller, public loop_work {
  public:

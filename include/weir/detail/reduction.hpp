@@ -4,8 +4,8 @@
 // index of its right half; every index but 0 is one pair's. So the tree is a function of the number of chunks.
 //
 // Who runs chunks one after the other combines what pairs there are among them by itself: nobody else touches their
-// results. What is left it brings, at the end of a part: who brings the second half of a pair combines it and goes on
-// with the result as one half of the next pair.
+// results. What is a half of a pair with others' results it brings, as soon as that is known. Who brings the second half
+// of a pair combines it and goes on with the result as one half of the next pair.
 //
 // Both halves' results are written before the exchange that says so, which acquires and releases: who comes second sees
 // what the first one wrote, and nobody else touches either until it has combined them.
@@ -64,12 +64,12 @@ class reduction {
         combine_pair(left, right);
       }
       T& result = of_->result_;
-      result = std::invoke(combine(), std::move(result), std::move(*(*this)[0]));
+      result = T(std::invoke(combine(), std::move(result), std::move(*(*this)[0])));
     }
     void combine_pair(std::uint64_t left, std::uint64_t right) const {
       half& l = (*this)[left];
       half& r = (*this)[right];
-      *l = std::invoke(combine(), std::move(*l), std::move(*r));
+      *l = T(std::invoke(combine(), std::move(*l), std::move(*r)));  // it may return a reference to its argument
       r.reset();
     }
 
@@ -105,17 +105,20 @@ class reduction {
       for (; first < last; first++) {
         results_[first].emplace(value_of(first));
         combine_to_the_left(first);
+        // Nothing to come is a pair with it: so what is left for the end is short.
+        if (first + 1 == first_ + (first_ & -first_)) bring(first + 1);
       }
       last_ = last;
     }
-    void bring() {
-      for (std::uint64_t n = 0; first_ < last_; first_ += n) {
-        n = pairs_at(first_, last_);
+    void bring() { bring(last_); }
+
+   private:
+    void bring(std::uint64_t last) {
+      for (std::uint64_t n = 0; first_ < last; first_ += n) {
+        n = pairs_at(first_, last);
         results_.bring(first_, n);
       }
     }
-
-   private:
     // What is the left edge of so many, which are a pair of pairs of ... .
     static std::uint64_t pairs_at(std::uint64_t first, std::uint64_t last) {
       const std::uint64_t edge = first == 0 ? last : first & -first;
