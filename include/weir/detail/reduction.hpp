@@ -4,8 +4,8 @@
 // index of its right half; every index but 0 is one pair's. So the tree is a function of the number of chunks.
 //
 // Who runs chunks one after the other combines what pairs there are among them by itself: nobody else touches their
-// results. What is a half of a pair with others' results it brings, as soon as that is known. Who brings the second half
-// of a pair combines it and goes on with the result as one half of the next pair.
+// results. What is a half of a pair with others' results it brings, as soon as that is known. Who brings the second
+// half of a pair combines it and goes on with the result as one half of the next pair.
 //
 // Both halves' results are written before the exchange that says so, which acquires and releases: who comes second sees
 // what the first one wrote, and nobody else touches either until it has combined them.
