@@ -100,24 +100,32 @@ class reduction {
     void add(std::uint64_t first, std::uint64_t last, const ValueOf& value_of) {
       if (first != last_) {
         bring();
-        first_ = first;
+        begin_at(first);
       }
       for (; first < last; first++) {
         results_[first].emplace(value_of(first));
         combine_to_the_left(first);
-        // Nothing to come is a pair with it: so what is left for the end is short.
-        if (first + 1 == first_ + (first_ & -first_)) bring(first + 1);
+        if (first + 1 == first_block_end_) bring_first_block();
       }
       last_ = last;
     }
-    void bring() { bring(last_); }
-
-   private:
-    void bring(std::uint64_t last) {
-      for (std::uint64_t n = 0; first_ < last; first_ += n) {
-        n = pairs_at(first_, last);
+    void bring() {
+      for (std::uint64_t n = 0; first_ < last_; first_ += n) {
+        n = pairs_at(first_, last_);
         results_.bring(first_, n);
       }
+    }
+
+   private:
+    void begin_at(std::uint64_t first) {
+      first_ = first;
+      first_block_end_ = first + (first & -first);
+    }
+    // Nothing to come is a pair with it: so what is left for the end is short.
+    void bring_first_block() {
+      const std::uint64_t first = first_;
+      begin_at(first_block_end_);
+      results_.bring(first, first_ - first);
     }
     // What is the left edge of so many, which are a pair of pairs of ... .
     static std::uint64_t pairs_at(std::uint64_t first, std::uint64_t last) {
@@ -133,6 +141,7 @@ class reduction {
 
     const shared results_;
     std::uint64_t first_ = 0, last_ = 0;
+    std::uint64_t first_block_end_ = 0;  // none: a block at 0 is never complete before the end
   };
 
   // It outlives them.
